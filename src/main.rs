@@ -1,0 +1,2 @@
+//! Parses the command line and turns an outcome into an exit code.
+fn main() {}
