@@ -1,0 +1,72 @@
+//! The commit that a run measured.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+/// A commit's name: 40 hexadecimal digits, kept in lower case.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct CommitSha(String);
+
+/// Why a text is not a commit's name.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("must be 40 hexadecimal digits, the whole name of a commit")]
+pub struct CommitShaError;
+
+impl CommitSha {
+    /// The 40 digits.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl FromStr for CommitSha {
+    type Err = CommitShaError;
+
+    fn from_str(text: &str) -> Result<Self, CommitShaError> {
+        if text.len() != 40 || !text.bytes().all(|b| b.is_ascii_hexdigit()) {
+            return Err(CommitShaError);
+        }
+        Ok(Self(text.to_ascii_lowercase()))
+    }
+}
+
+impl TryFrom<String> for CommitSha {
+    type Error = CommitShaError;
+
+    fn try_from(text: String) -> Result<Self, CommitShaError> {
+        text.parse()
+    }
+}
+
+impl From<CommitSha> for String {
+    fn from(sha: CommitSha) -> Self {
+        sha.0
+    }
+}
+
+impl fmt::Display for CommitSha {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn is_kept_in_lower_case() {
+        let sha: CommitSha = "ABCDEF0123456789abcdef0123456789ABCDEF01".parse().unwrap();
+        assert_eq!(sha.as_str(), "abcdef0123456789abcdef0123456789abcdef01");
+    }
+
+    #[test]
+    fn short_long_and_foreign_digits_are_refused() {
+        for text in ["", "abc", &"a".repeat(41), &"g".repeat(40), &"é".repeat(20)] {
+            assert!(text.parse::<CommitSha>().is_err(), "{text:?}");
+        }
+    }
+}

@@ -1,0 +1,30 @@
+//! The words of the project as types. Pure: nothing here waits, opens or prints.
+//!
+//! Every type is parsed once, at an edge, and is valid ever after: a [`Run`] that exists can be
+//! stored, a [`Series`] that exists can be asked for. What does not fit is told as a list of
+//! [`Fault`]s, each with the place it was found at, so that one answer names them all.
+
+mod commit;
+mod fault;
+mod fields;
+mod metric;
+mod name;
+mod run;
+mod run_date;
+mod scope;
+mod series;
+mod value;
+
+pub use commit::CommitSha;
+pub use fault::Fault;
+pub use fields::Fields;
+pub use metric::{Metric, MetricName};
+pub use name::{
+    Arch, Branch, Change, DimKey, Distro, HostClass, MetricKey, NameError, Patchset, Pipeline,
+    Repo, Tag, Workload,
+};
+pub use run::{MAX_METRICS, Run};
+pub use run_date::{RunDate, RunDateError};
+pub use scope::{Scope, ScopeError};
+pub use series::{Identity, Series};
+pub use value::{Value, ValueError};

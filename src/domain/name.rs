@@ -1,0 +1,199 @@
+//! The text columns of the schema, each a type of its own.
+//!
+//! A name has no leading or trailing white space and no control characters, so that no engine's
+//! padding or escaping rule can make two names one, and it is as long as its column at most.
+//! Lengths count characters, as the columns do.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+/// Why a text is not a name.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NameError {
+    /// The column always holds something.
+    #[error("must not be empty")]
+    Empty,
+    /// Longer than its column.
+    #[error("must be at most {max} characters long, has {length}")]
+    TooLong {
+        /// The column's length.
+        max: usize,
+        /// The length found.
+        length: usize,
+    },
+    /// Engines differ in what they make of white space at the ends.
+    #[error("must not start or end with white space")]
+    Padded,
+    /// Not to be told apart by eye, and not carried alike by every protocol.
+    #[error("must not hold control characters, has U+{:04X}", u32::from(*.0))]
+    Control(char),
+    /// The word has a meaning of its own in a filter.
+    #[error("must not be `*`, which means any in a filter")]
+    Wildcard,
+}
+
+fn check(text: &str, max: usize, may_be_empty: bool) -> Result<(), NameError> {
+    if text.is_empty() && !may_be_empty {
+        return Err(NameError::Empty);
+    }
+    let length = text.chars().count();
+    if length > max {
+        return Err(NameError::TooLong { max, length });
+    }
+    if let Some(control) = text.chars().find(|c| c.is_control()) {
+        return Err(NameError::Control(control));
+    }
+    if text.starts_with(char::is_whitespace) || text.ends_with(char::is_whitespace) {
+        return Err(NameError::Padded);
+    }
+    if text == "*" {
+        return Err(NameError::Wildcard);
+    }
+    Ok(())
+}
+
+/// Twelve columns differ in name, length and whether they may be empty, and in nothing else.
+macro_rules! names {
+    ($($(#[$doc:meta])* $name:ident, $max:literal, may_be_empty: $may_be_empty:literal;)*) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[serde(try_from = "String", into = "String")]
+        pub struct $name(String);
+
+        impl $name {
+            /// The most characters that the column holds.
+            pub const MAX_CHARS: usize = $max;
+
+            /// The text.
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl TryFrom<String> for $name {
+            type Error = NameError;
+
+            fn try_from(text: String) -> Result<Self, NameError> {
+                check(&text, $max, $may_be_empty)?;
+                Ok(Self(text))
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = NameError;
+
+            fn from_str(text: &str) -> Result<Self, NameError> {
+                Self::try_from(text.to_owned())
+            }
+        }
+
+        impl From<$name> for String {
+            fn from(name: $name) -> Self {
+                name.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+    )*};
+}
+
+names! {
+    /// What was run: `perf`, later `slap` or `sysbench`.
+    Workload, 40, may_be_empty: false;
+    /// The repository that the commit belongs to.
+    Repo, 80, may_be_empty: false;
+    /// The branch that the commit was merged to.
+    Branch, 120, may_be_empty: false;
+    /// The processor architecture: `amd64`, `arm64`. Instruction counts never cross it.
+    Arch, 20, may_be_empty: false;
+    /// The distribution that compiled and ran the code: `trixie`.
+    Distro, 40, may_be_empty: false;
+    /// The kind of host: `callgrind` for a simulated processor, else a class of real machines.
+    HostClass, 40, may_be_empty: false;
+    /// The pipeline that uploaded the run; `promote` for the authoritative ones.
+    Pipeline, 40, may_be_empty: false;
+    /// Empty for a live run, else the name of a reference run: `baseline`, `14.04`.
+    Tag, 80, may_be_empty: true;
+    /// The change under review that the commit came from.
+    Change, 40, may_be_empty: false;
+    /// The patch set of the change.
+    Patchset, 20, may_be_empty: false;
+    /// What was measured: `callgrind.ir`.
+    MetricKey, 80, may_be_empty: false;
+    /// The parameters of a parameterised metric in canonical form (`threads=16`), empty for a scalar.
+    DimKey, 120, may_be_empty: true;
+}
+
+impl Tag {
+    /// The tag of a live run.
+    pub fn live() -> Self {
+        Self(String::new())
+    }
+}
+
+impl DimKey {
+    /// The dimension of a scalar metric.
+    pub fn scalar() -> Self {
+        Self(String::new())
+    }
+}
+
+impl Pipeline {
+    /// The pipeline whose runs are the history.
+    pub fn promote() -> Self {
+        Self("promote".to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn length_counts_characters_not_bytes() {
+        assert!("😀".repeat(40).parse::<Workload>().is_ok());
+        assert_eq!(
+            "😀".repeat(41).parse::<Workload>(),
+            Err(NameError::TooLong {
+                max: 40,
+                length: 41
+            })
+        );
+    }
+
+    #[test]
+    fn every_control_character_is_refused() {
+        for control in (0..=0x1f).chain(0x7f..=0x9f).filter_map(char::from_u32) {
+            let text = format!("a{control}b");
+            assert_eq!(text.parse::<Repo>(), Err(NameError::Control(control)));
+        }
+    }
+
+    #[test]
+    fn white_space_at_the_ends_is_refused_of_any_kind() {
+        for text in [" main", "main ", "\u{a0}main", "main\u{3000}", " "] {
+            assert_eq!(text.parse::<Branch>(), Err(NameError::Padded), "{text:?}");
+        }
+        assert!("a b".parse::<Branch>().is_ok());
+    }
+
+    #[test]
+    fn only_tag_and_dimension_may_be_empty() {
+        assert_eq!("".parse::<Workload>(), Err(NameError::Empty));
+        assert_eq!("".parse::<Change>(), Err(NameError::Empty));
+        assert_eq!("".parse::<Tag>(), Ok(Tag::live()));
+        assert_eq!("".parse::<DimKey>(), Ok(DimKey::scalar()));
+    }
+
+    #[test]
+    fn the_wildcard_of_a_filter_is_no_name() {
+        assert_eq!("*".parse::<Tag>(), Err(NameError::Wildcard));
+        assert!("release/*".parse::<Tag>().is_ok());
+    }
+}

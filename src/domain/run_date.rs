@@ -1,0 +1,150 @@
+//! Where a run stands in history.
+
+use std::fmt;
+use std::str::FromStr;
+
+use chrono::{DateTime, Datelike, NaiveDateTime, SecondsFormat, TimeDelta, Timelike, Utc};
+use serde::{Deserialize, Serialize};
+
+/// The commit's date in UTC, whole seconds, in a year from 1970 to 9999.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct RunDate(DateTime<Utc>);
+
+/// Why a text is not a run's date.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RunDateError {
+    /// Not RFC 3339, or without an offset.
+    #[error("must be a date and time as in RFC 3339, such as 2026-11-30T09:00:00Z")]
+    Format,
+    /// A year that the stores do not hold alike.
+    #[error("must be in a year from 1970 to 9999, in UTC")]
+    Year,
+}
+
+impl RunDate {
+    /// The run's date at `date`, cut to whole seconds.
+    ///
+    /// # Errors
+    /// A year before 1970 or after 9999.
+    pub fn new(date: DateTime<Utc>) -> Result<Self, RunDateError> {
+        if !(1970..=9999).contains(&date.year()) {
+            return Err(RunDateError::Year);
+        }
+        Ok(Self(cut(date)))
+    }
+
+    /// The first whole second that is not before `text`: runs are dated in whole seconds, so a
+    /// bound between two seconds parts them where the later one does.
+    ///
+    /// # Errors
+    /// As for a run's date.
+    pub fn bound(text: &str) -> Result<Self, RunDateError> {
+        let exact = parse(text)?;
+        let second = cut(exact);
+        if second == exact {
+            return Self::new(second);
+        }
+        Self::new(second + TimeDelta::seconds(1))
+    }
+
+    /// As the stores keep it, without a zone.
+    pub fn naive(self) -> NaiveDateTime {
+        self.0.naive_utc()
+    }
+
+    /// Seconds since 1970.
+    pub fn timestamp(self) -> i64 {
+        self.0.timestamp()
+    }
+}
+
+/// Without its fraction; a leap second counts as the one before it, as `chrono` holds it.
+fn cut(date: DateTime<Utc>) -> DateTime<Utc> {
+    date.with_nanosecond(0).unwrap_or(date)
+}
+
+fn parse(text: &str) -> Result<DateTime<Utc>, RunDateError> {
+    DateTime::parse_from_rfc3339(text)
+        .map(|date| date.with_timezone(&Utc))
+        .map_err(|_| RunDateError::Format)
+}
+
+impl FromStr for RunDate {
+    type Err = RunDateError;
+
+    fn from_str(text: &str) -> Result<Self, RunDateError> {
+        Self::new(parse(text)?)
+    }
+}
+
+impl TryFrom<NaiveDateTime> for RunDate {
+    type Error = RunDateError;
+
+    fn try_from(date: NaiveDateTime) -> Result<Self, RunDateError> {
+        Self::new(date.and_utc())
+    }
+}
+
+impl TryFrom<String> for RunDate {
+    type Error = RunDateError;
+
+    fn try_from(text: String) -> Result<Self, RunDateError> {
+        text.parse()
+    }
+}
+
+impl From<RunDate> for String {
+    fn from(date: RunDate) -> Self {
+        date.to_string()
+    }
+}
+
+impl fmt::Display for RunDate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.to_rfc3339_opts(SecondsFormat::Secs, true))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn date(text: &str) -> String {
+        text.parse::<RunDate>().unwrap().to_string()
+    }
+
+    #[test]
+    fn an_offset_becomes_utc_and_fractions_are_cut() {
+        assert_eq!(date("2026-11-30T01:02:03+02:00"), "2026-11-29T23:02:03Z");
+        assert_eq!(date("2026-11-30T01:02:03.999999Z"), "2026-11-30T01:02:03Z");
+        assert_eq!(date("2016-12-31T23:59:60Z"), "2016-12-31T23:59:59Z");
+    }
+
+    #[test]
+    fn the_year_is_that_of_utc() {
+        assert_eq!(date("1969-12-31T23:00:00-01:00"), "1970-01-01T00:00:00Z");
+        assert_eq!(
+            "1970-01-01T00:00:00+01:00".parse::<RunDate>(),
+            Err(RunDateError::Year)
+        );
+        assert_eq!(
+            "9999-12-31T23:59:59-01:00".parse::<RunDate>(),
+            Err(RunDateError::Year)
+        );
+    }
+
+    #[test]
+    fn a_date_without_offset_or_out_of_the_calendar_is_refused() {
+        for text in ["2026-11-30T01:02:03", "2026-02-30T00:00:00Z", "today", ""] {
+            assert_eq!(text.parse::<RunDate>(), Err(RunDateError::Format), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_bound_between_two_seconds_is_the_later_one() {
+        let bound = |text| RunDate::bound(text).unwrap().to_string();
+        assert_eq!(bound("2026-11-30T01:02:03.5Z"), "2026-11-30T01:02:04Z");
+        assert_eq!(bound("2026-11-30T01:02:03Z"), "2026-11-30T01:02:03Z");
+    }
+}

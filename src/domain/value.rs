@@ -1,0 +1,293 @@
+//! The number of a metric, exact from the request to the row and back.
+
+use std::fmt;
+use std::str::FromStr;
+
+use rust_decimal::{Decimal, RoundingStrategy};
+use serde::{Deserialize, Serialize};
+
+/// The number of a metric: a decimal of at most sixteen integer digits and four decimals.
+///
+/// It never passes through a float. A number of more decimals is rounded half away from zero, as
+/// MySQL does, unless that would change it by more than one part in ten thousand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Value(Decimal);
+
+/// Why a number is not a metric's value.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ValueError {
+    /// Not a number as JSON writes them.
+    #[error("must be a number")]
+    Format,
+    /// More than sixteen digits before the point.
+    #[error("must have at most 16 digits before the point; choose a larger unit")]
+    TooLarge,
+    /// Rounding to four decimals would lose what was measured.
+    #[error("has no four-decimal form within one part in ten thousand; choose a smaller unit")]
+    TooFine,
+}
+
+/// Decimals that the column keeps.
+const SCALE: u32 = 4;
+/// Digits before the point that the column keeps.
+const INTEGER_DIGITS: i64 = 16;
+/// A change by more than one part in this many is refused.
+const ROUNDING_PARTS: u32 = 10_000;
+
+impl Value {
+    /// The number.
+    pub fn decimal(self) -> Decimal {
+        self.0
+    }
+
+    /// The nearest float, for statistics and never for storage.
+    pub fn to_f64(self) -> f64 {
+        // A decimal of twenty digits is always within the range of a float.
+        rust_decimal::prelude::ToPrimitive::to_f64(&self.0).unwrap_or(f64::NAN)
+    }
+}
+
+/// A JSON number as sign, significant digits and the place of the point.
+struct Digits<'a> {
+    negative: bool,
+    integer: &'a str,
+    fraction: &'a str,
+    exponent: i64,
+}
+
+impl<'a> Digits<'a> {
+    /// Splits `-12.5e3` in its parts; accepts what JSON accepts and a leading zero besides.
+    fn parse(text: &'a str) -> Option<Self> {
+        let (negative, unsigned) = match text.strip_prefix('-') {
+            Some(rest) => (true, rest),
+            None => (false, text),
+        };
+        let (mantissa, exponent) = match unsigned.split_once(['e', 'E']) {
+            Some((mantissa, exponent)) => (mantissa, parse_exponent(exponent)?),
+            None => (unsigned, 0),
+        };
+        let (integer, fraction) = match mantissa.split_once('.') {
+            Some((_, "")) => return None,
+            Some(parts) => parts,
+            None => (mantissa, ""),
+        };
+        let all_digits = |part: &str| part.bytes().all(|b| b.is_ascii_digit());
+        if integer.is_empty() || !all_digits(integer) || !all_digits(fraction) {
+            return None;
+        }
+        Some(Self {
+            negative,
+            integer,
+            fraction,
+            exponent,
+        })
+    }
+
+    /// The number cut after its 28th decimal, or `None` for more integer digits than fit.
+    ///
+    /// Half away from zero looks at one digit past the last that stays, so a cut this late rounds
+    /// as the whole text would.
+    fn to_decimal(&self) -> Option<Decimal> {
+        let digits: Vec<u8> = self.integer.bytes().chain(self.fraction.bytes()).collect();
+        let Some(first) = digits.iter().position(|&d| d != b'0') else {
+            return Some(Decimal::ZERO);
+        };
+        let digits = &digits[first..];
+        let point = i64::try_from(self.integer.len()).ok()? - i64::try_from(first).ok()?;
+        let point = point.checked_add(self.exponent)?;
+        if point > INTEGER_DIGITS {
+            return None;
+        }
+        let zeros = usize::try_from(-point).unwrap_or(0).min(28);
+        let whole = usize::try_from(point).unwrap_or(0);
+        let mut text = String::with_capacity(48);
+        if self.negative {
+            text.push('-');
+        }
+        text.extend((0..whole.max(1)).map(|i| digit_at(digits, i, whole)));
+        text.push('.');
+        text.extend(std::iter::repeat_n('0', zeros));
+        let decimals = (28 - whole).saturating_sub(zeros);
+        text.extend(
+            digits
+                .iter()
+                .skip(whole)
+                .take(decimals)
+                .map(|&d| char::from(d)),
+        );
+        text.push('0');
+        Decimal::from_str(&text).ok()
+    }
+}
+
+/// The digit at `index` of a number's `whole` integer digits, zero past those that are written.
+fn digit_at(digits: &[u8], index: usize, whole: usize) -> char {
+    if whole == 0 {
+        return '0';
+    }
+    digits.get(index).map_or('0', |&d| char::from(d))
+}
+
+/// An exponent; one too long for an integer is as good as the largest.
+fn parse_exponent(text: &str) -> Option<i64> {
+    let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
+    if unsigned.is_empty() || !unsigned.bytes().all(|b| b.is_ascii_digit()) {
+        return None;
+    }
+    let size = unsigned
+        .parse::<i64>()
+        .unwrap_or(i64::MAX / 2)
+        .min(i64::MAX / 2);
+    Some(if text.starts_with('-') { -size } else { size })
+}
+
+impl FromStr for Value {
+    type Err = ValueError;
+
+    fn from_str(text: &str) -> Result<Self, ValueError> {
+        let exact = Digits::parse(text)
+            .ok_or(ValueError::Format)?
+            .to_decimal()
+            .ok_or(ValueError::TooLarge)?;
+        let written_as_zero = !text
+            .split(['e', 'E'])
+            .next()
+            .unwrap_or_default()
+            .bytes()
+            .any(|b| matches!(b, b'1'..=b'9'));
+        if exact.is_zero() && !written_as_zero {
+            return Err(ValueError::TooFine);
+        }
+        let rounded = exact
+            .round_dp_with_strategy(SCALE, RoundingStrategy::MidpointAwayFromZero)
+            .normalize();
+        if (rounded - exact).abs() * Decimal::from(ROUNDING_PARTS) > exact.abs() {
+            return Err(ValueError::TooFine);
+        }
+        Self::try_from(rounded)
+    }
+}
+
+impl TryFrom<Decimal> for Value {
+    type Error = ValueError;
+
+    /// The value of a number that has at most four decimals already, such as a row's.
+    fn try_from(decimal: Decimal) -> Result<Self, ValueError> {
+        let decimal = decimal.normalize();
+        if decimal.scale() > SCALE {
+            return Err(ValueError::TooFine);
+        }
+        if decimal.trunc().abs() >= Decimal::from(10_u64.pow(16)) {
+            return Err(ValueError::TooLarge);
+        }
+        // A zero with a sign is written without it.
+        Ok(Self(if decimal.is_zero() {
+            Decimal::ZERO
+        } else {
+            decimal
+        }))
+    }
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl Serialize for Value {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        rust_decimal::serde::arbitrary_precision::serialize(&self.0, serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Value {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let number = serde_json::Number::deserialize(deserializer)?;
+        number.as_str().parse().map_err(serde::de::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn value(text: &str) -> Result<String, ValueError> {
+        text.parse::<Value>().map(|value| value.to_string())
+    }
+
+    #[test]
+    fn numbers_of_the_column_come_back_without_trailing_zeros() {
+        for (text, expected) in [
+            ("0", "0"),
+            ("-0.0", "0"),
+            ("0e999999999999999999999", "0"),
+            ("1234567890", "1234567890"),
+            ("1.50", "1.5"),
+            ("100", "100"),
+            ("1e3", "1000"),
+            ("1E+3", "1000"),
+            ("12.34e1", "123.4"),
+            ("12345e-4", "1.2345"),
+            ("-0.0001", "-0.0001"),
+            ("9999999999999999.9999", "9999999999999999.9999"),
+            ("-9999999999999999.9999", "-9999999999999999.9999"),
+            ("0.00000000000000000000000000000001e32", "1"),
+        ] {
+            assert_eq!(value(text).as_deref(), Ok(expected), "{text}");
+        }
+    }
+
+    #[test]
+    fn more_decimals_are_rounded_half_away_from_zero() {
+        for (text, expected) in [
+            ("1.00005", "1.0001"),
+            ("-1.00005", "-1.0001"),
+            ("1.00004999999999999999999999999999999999999999", "1"),
+            ("1.00015", "1.0002"),
+            ("0.5000500000000000000000000000001", "0.5001"),
+            ("1234.567891234", "1234.5679"),
+            ("3.3333333333333333333333333333333333333333333", "3.3333"),
+        ] {
+            assert_eq!(value(text).as_deref(), Ok(expected), "{text}");
+        }
+    }
+
+    #[test]
+    fn rounding_by_more_than_one_part_in_ten_thousand_is_refused() {
+        for text in [
+            "0.12345",
+            "0.00001",
+            "-0.00005",
+            "1e-400",
+            "0.1234567",
+            "1e-99999999999999999999",
+        ] {
+            assert_eq!(value(text), Err(ValueError::TooFine), "{text}");
+        }
+        // Exactly one part in ten thousand is no more than that.
+        assert_eq!(value("0.50005").as_deref(), Ok("0.5001"));
+        assert_eq!(value("0.49995"), Err(ValueError::TooFine));
+    }
+
+    #[test]
+    fn more_than_sixteen_integer_digits_are_refused() {
+        for text in [
+            "10000000000000000",
+            "-10000000000000000",
+            "1e16",
+            "1e99999999999999999999",
+            "9999999999999999.99995",
+        ] {
+            assert_eq!(value(text), Err(ValueError::TooLarge), "{text}");
+        }
+        assert_eq!(value("0000000000000000000000001").as_deref(), Ok("1"));
+    }
+
+    #[test]
+    fn what_is_no_number_is_refused() {
+        for text in ["", "-", "NaN", "1.", ".5", "1e", "0x10", "1 ", "١"] {
+            assert_eq!(value(text), Err(ValueError::Format), "{text}");
+        }
+    }
+}

@@ -1,0 +1,7 @@
+//! Keeps the performance history of a project and lets its CI judge a change against it.
+//!
+//! One upload passes through `http`, which proves the right and reads the body,
+//! `domain`, which makes a run of it, and `store`, which writes the rows.
+//!
+//! - [`domain`]: the words of the project as types, parsed once and valid ever after
+pub mod domain;
