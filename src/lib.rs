@@ -1,7 +1,10 @@
 //! Keeps the performance history of a project and lets its CI judge a change against it.
 //!
-//! One upload passes through `http`, which proves the right and reads the body,
-//! `domain`, which makes a run of it, and `store`, which writes the rows.
+//! One upload passes through `http`, which proves the right and reads the body, [`domain`], which
+//! makes a run of it, and [`store`], which writes the rows.
 //!
 //! - [`domain`]: the words of the project as types, parsed once and valid ever after
+//! - [`store`]: the runs and the questions asked of them, alone in knowing SQL
+
 pub mod domain;
+pub mod store;

@@ -1,0 +1,431 @@
+//! The one place where the three ways to a database are told apart.
+
+use std::time::Duration;
+
+use rust_decimal::Decimal;
+use sea_query::{
+    DeleteStatement, InsertStatement, MysqlQueryBuilder, QueryStatementWriter, SelectStatement,
+    SqliteQueryBuilder, UpdateStatement,
+};
+use sea_query_sqlx::SqlxBinder;
+use sqlx::mysql::{
+    MySqlConnectOptions, MySqlPool, MySqlPoolOptions, MySqlQueryResult, MySqlRow, MySqlSslMode,
+    MySqlTypeInfo, MySqlValueRef,
+};
+use sqlx::pool::{PoolConnection, PoolConnectionMetadata};
+use sqlx::sqlite::{
+    SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteQueryResult,
+    SqliteRow, SqliteSynchronous, SqliteTypeInfo, SqliteValueRef,
+};
+use sqlx::{AssertSqlSafe, Connection, FromRow, MySql, Pool, Sqlite};
+
+use super::{DatabaseUrl, PoolUse, StoreError, StoreOptions};
+use crate::domain::Value;
+
+/// A pool of connections to one database.
+#[derive(Clone)]
+pub(super) enum Db {
+    /// Statements are prepared. One connection writes, several read beside it.
+    Sqlite { read: SqlitePool, write: SqlitePool },
+    /// Statements are prepared.
+    MySql(MySqlPool),
+    /// Statements go out as text.
+    Text(MySqlPool),
+}
+
+/// Connections that read an embedded file; more would wait for the same processors.
+const SQLITE_READERS: u32 = 4;
+/// Drizzle drops a connection that is idle for 330 s.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(240);
+/// A connection that was idle for longer is asked whether it still lives before it is used.
+const TRUSTED_IDLE: Duration = Duration::from_secs(1);
+
+impl Db {
+    pub(super) fn open(url: &DatabaseUrl, options: &StoreOptions) -> Result<Self, StoreError> {
+        match url {
+            DatabaseUrl::Sqlite(path) => {
+                make_folder(path)?;
+                let connect = sqlite_options(path, options.timeout);
+                let pool = |connections| {
+                    SqlitePoolOptions::new()
+                        .max_connections(connections)
+                        .acquire_timeout(options.timeout)
+                        .connect_lazy_with(connect.clone())
+                };
+                Ok(Self::Sqlite {
+                    read: pool(SQLITE_READERS.min(options.connections)),
+                    write: pool(1),
+                })
+            }
+            DatabaseUrl::MySql(url) => {
+                let connect = url.as_str().parse::<MySqlConnectOptions>()?;
+                Ok(Self::MySql(server_pool(options).connect_lazy_with(connect)))
+            }
+            DatabaseUrl::Drizzle(url) => {
+                let pool = server_pool(options)
+                    .after_connect(|connection, _| Box::pin(check_escapes(connection)));
+                Ok(Self::Text(pool.connect_lazy_with(text_options(url)?)))
+            }
+        }
+    }
+
+    /// Whether writers wait for one another, so that it pays to commit many runs at once.
+    pub(super) fn one_writer_at_a_time(&self) -> bool {
+        matches!(self, Self::Sqlite { .. })
+    }
+
+    /// A session that only reads.
+    pub(super) async fn read(&self) -> Result<Session, StoreError> {
+        Ok(match self {
+            Self::Sqlite { read, .. } => Session::new(Connected::Sqlite(read.acquire().await?)),
+            Self::MySql(pool) => Session::new(Connected::MySql(pool.acquire().await?)),
+            Self::Text(pool) => Session::new(Connected::Text(pool.acquire().await?)),
+        })
+    }
+
+    /// A session that may write.
+    pub(super) async fn write(&self) -> Result<Session, StoreError> {
+        match self {
+            Self::Sqlite { write, .. } => {
+                Ok(Session::new(Connected::Sqlite(write.acquire().await?)))
+            }
+            Self::MySql(_) | Self::Text(_) => self.read().await,
+        }
+    }
+
+    pub(super) fn pool_use(&self) -> PoolUse {
+        match self {
+            Self::Sqlite { read, write } => PoolUse {
+                open: read.size() + write.size(),
+                idle: idle(read) + idle(write),
+                limit: read.options().get_max_connections() + write.options().get_max_connections(),
+            },
+            Self::MySql(pool) | Self::Text(pool) => PoolUse {
+                open: pool.size(),
+                idle: idle(pool),
+                limit: pool.options().get_max_connections(),
+            },
+        }
+    }
+}
+
+fn idle<D: sqlx::Database>(pool: &Pool<D>) -> u32 {
+    u32::try_from(pool.num_idle()).unwrap_or(u32::MAX)
+}
+
+fn make_folder(file: &std::path::Path) -> Result<(), StoreError> {
+    let Some(folder) = file
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty())
+    else {
+        return Ok(());
+    };
+    std::fs::create_dir_all(folder).map_err(|source| StoreError::Folder {
+        path: folder.display().to_string(),
+        source,
+    })
+}
+
+/// An acknowledged run is on disk: `FULL` waits for it at every commit.
+fn sqlite_options(path: &std::path::Path, busy_timeout: Duration) -> SqliteConnectOptions {
+    SqliteConnectOptions::new()
+        .filename(path)
+        .create_if_missing(true)
+        .journal_mode(SqliteJournalMode::Wal)
+        .synchronous(SqliteSynchronous::Full)
+        .foreign_keys(true)
+        .busy_timeout(busy_timeout)
+}
+
+/// An upload's transaction is five statements; a ping before each would be a sixth round trip.
+fn server_pool(options: &StoreOptions) -> MySqlPoolOptions {
+    MySqlPoolOptions::new()
+        .max_connections(options.connections)
+        .acquire_timeout(options.timeout)
+        .idle_timeout(IDLE_TIMEOUT)
+        .test_before_acquire(false)
+        .before_acquire(|connection, metadata| Box::pin(still_lives(connection, metadata)))
+}
+
+async fn still_lives(
+    connection: &mut sqlx::MySqlConnection,
+    metadata: PoolConnectionMetadata,
+) -> Result<bool, sqlx::Error> {
+    if metadata.idle_for < TRUSTED_IDLE {
+        return Ok(true);
+    }
+    connection.ping().await.map(|()| true)
+}
+
+/// Drizzle knows none of the variables that `sqlx` sets on connect, and takes no password.
+fn text_options(url: &url::Url) -> Result<MySqlConnectOptions, StoreError> {
+    let mut url = url.clone();
+    // A URL of a scheme of our own keeps it; the driver wants its own name.
+    let text = url.as_str().replacen("drizzle://", "mysql://", 1);
+    url = text.parse().map_err(|error| {
+        StoreError::Refused(sqlx::Error::Configuration(Box::<url::ParseError>::new(
+            error,
+        )))
+    })?;
+    Ok(url
+        .as_str()
+        .parse::<MySqlConnectOptions>()?
+        .ssl_mode(MySqlSslMode::Disabled)
+        .pipes_as_concat(false)
+        .no_engine_substitution(false)
+        .timezone(None)
+        .set_names(false))
+}
+
+/// Text statements are safe only where a backslash escapes and characters are read as UTF-8.
+async fn check_escapes(connection: &mut sqlx::MySqlConnection) -> Result<(), sqlx::Error> {
+    let probe = r"SELECT CHAR_LENGTH('\\'), CHAR_LENGTH('é😀')";
+    let row = sqlx::raw_sql(probe).fetch_one(connection).await?;
+    if <(i64, i64)>::from_row(&row)? == (1, 2) {
+        return Ok(());
+    }
+    Err(sqlx::Error::Configuration(Box::new(StoreError::Escapes)))
+}
+
+enum Connected {
+    Sqlite(PoolConnection<Sqlite>),
+    MySql(PoolConnection<MySql>),
+    Text(PoolConnection<MySql>),
+}
+
+/// What a statement did.
+pub(super) struct Done {
+    /// The id that an insert into a table with one was given.
+    pub(super) last_insert_id: i64,
+    /// Rows that the statement wrote; not to be relied on after an insert that updates.
+    pub(super) rows_affected: u64,
+}
+
+impl From<SqliteQueryResult> for Done {
+    fn from(result: SqliteQueryResult) -> Self {
+        Self {
+            last_insert_id: result.last_insert_rowid(),
+            rows_affected: result.rows_affected(),
+        }
+    }
+}
+
+impl From<MySqlQueryResult> for Done {
+    fn from(result: MySqlQueryResult) -> Self {
+        Self {
+            // Ids are signed; a server counts up from one and never gets to the other half.
+            last_insert_id: i64::try_from(result.last_insert_id()).unwrap_or(i64::MAX),
+            rows_affected: result.rows_affected(),
+        }
+    }
+}
+
+/// One connection for the length of one use case.
+///
+/// A session that is dropped before [`Session::finish`], because its use case failed, ran out of
+/// time or was given up by its client, closes its connection at once: the server rolls back, and no
+/// half-read answer waits for the next user of the pool.
+pub(super) struct Session(Option<Connected>);
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        match self.0.take() {
+            Some(Connected::Sqlite(connection)) => drop(connection.detach()),
+            Some(Connected::MySql(connection) | Connected::Text(connection)) => {
+                drop(connection.detach());
+            }
+            None => {}
+        }
+    }
+}
+
+impl Session {
+    fn new(connected: Connected) -> Self {
+        Self(Some(connected))
+    }
+
+    /// Gives the connection back to the pool; outside a transaction, between two statements.
+    pub(super) fn finish(mut self) {
+        drop(self.0.take());
+    }
+
+    fn connected(&mut self) -> Result<&mut Connected, sqlx::Error> {
+        self.0.as_mut().ok_or(sqlx::Error::PoolClosed)
+    }
+
+    pub(super) async fn ping(&mut self) -> Result<(), StoreError> {
+        match self.connected()? {
+            Connected::Sqlite(connection) => connection.ping().await?,
+            Connected::MySql(connection) | Connected::Text(connection) => connection.ping().await?,
+        }
+        Ok(())
+    }
+
+    /// Starts a transaction that reads one state of the database.
+    pub(super) async fn begin_read(&mut self) -> Result<(), StoreError> {
+        self.raw("BEGIN").await
+    }
+
+    /// Starts a transaction that will write. SQLite takes its one write lock now, where it can
+    /// wait for it, rather than at the first write, where it cannot.
+    pub(super) async fn begin_write(&mut self) -> Result<(), StoreError> {
+        let statement = match self.connected()? {
+            Connected::Sqlite(_) => "BEGIN IMMEDIATE",
+            Connected::MySql(_) | Connected::Text(_) => "BEGIN",
+        };
+        self.raw(statement).await
+    }
+
+    /// Ends the transaction and keeps what it did.
+    pub(super) async fn commit(&mut self) -> Result<(), StoreError> {
+        self.raw("COMMIT").await
+    }
+
+    /// Ends the transaction and undoes what it did.
+    pub(super) async fn rollback(&mut self) -> Result<(), StoreError> {
+        self.raw("ROLLBACK").await
+    }
+
+    /// Runs a statement that holds no value, as text on every engine.
+    pub(super) async fn raw(&mut self, sql: &str) -> Result<(), StoreError> {
+        let query = sqlx::raw_sql(AssertSqlSafe(sql));
+        match self.connected()? {
+            Connected::Sqlite(connection) => drop(query.execute(&mut **connection).await?),
+            Connected::MySql(connection) | Connected::Text(connection) => {
+                drop(query.execute(&mut **connection).await?);
+            }
+        }
+        Ok(())
+    }
+
+    /// The one number that the text statement `sql` answers with, `None` for no row or NULL.
+    pub(super) async fn raw_number(
+        &mut self,
+        sql: &'static str,
+    ) -> Result<Option<i64>, StoreError> {
+        let query = sqlx::raw_sql(sql);
+        let row: Option<(Option<i64>,)> = match self.connected()? {
+            Connected::Sqlite(connection) => query
+                .fetch_optional(&mut **connection)
+                .await?
+                .map(|row| FromRow::from_row(&row))
+                .transpose()?,
+            Connected::MySql(connection) | Connected::Text(connection) => query
+                .fetch_optional(&mut **connection)
+                .await?
+                .map(|row| FromRow::from_row(&row))
+                .transpose()?,
+        };
+        Ok(row.and_then(|(number,)| number))
+    }
+
+    pub(super) async fn fetch_all<T>(
+        &mut self,
+        statement: &SelectStatement,
+    ) -> Result<Vec<T>, StoreError>
+    where
+        T: for<'r> FromRow<'r, SqliteRow> + for<'r> FromRow<'r, MySqlRow> + Send + Unpin,
+    {
+        match self.connected()? {
+            Connected::Sqlite(connection) => {
+                let (sql, values) = statement.build_sqlx(SqliteQueryBuilder);
+                let query = sqlx::query_as_with(AssertSqlSafe(sql), values);
+                Ok(query.fetch_all(&mut **connection).await?)
+            }
+            Connected::MySql(connection) => {
+                let (sql, values) = statement.build_sqlx(MysqlQueryBuilder);
+                let query = sqlx::query_as_with(AssertSqlSafe(sql), values);
+                Ok(query.fetch_all(&mut **connection).await?)
+            }
+            Connected::Text(connection) => {
+                let sql = statement.to_string(MysqlQueryBuilder);
+                let query = sqlx::raw_sql(AssertSqlSafe(sql));
+                let rows = query.fetch_all(&mut **connection).await?;
+                Ok(rows.iter().map(T::from_row).collect::<Result<_, _>>()?)
+            }
+        }
+    }
+
+    /// The number of rows that match, or any other number that `statement` selects alone.
+    pub(super) async fn fetch_number(
+        &mut self,
+        statement: &SelectStatement,
+    ) -> Result<Option<i64>, StoreError> {
+        let rows: Vec<(i64,)> = self.fetch_all(statement).await?;
+        Ok(rows.first().map(|&(number,)| number))
+    }
+
+    pub(super) async fn execute(&mut self, statement: &impl Statement) -> Result<Done, StoreError> {
+        Ok(match self.connected()? {
+            Connected::Sqlite(connection) => {
+                let (sql, values) = statement.build_sqlx(SqliteQueryBuilder);
+                let query = sqlx::query_with(AssertSqlSafe(sql), values);
+                query.execute(&mut **connection).await?.into()
+            }
+            Connected::MySql(connection) => {
+                let (sql, values) = statement.build_sqlx(MysqlQueryBuilder);
+                let query = sqlx::query_with(AssertSqlSafe(sql), values);
+                query.execute(&mut **connection).await?.into()
+            }
+            Connected::Text(connection) => {
+                let sql = statement.to_string(MysqlQueryBuilder);
+                let query = sqlx::raw_sql(AssertSqlSafe(sql));
+                query.execute(&mut **connection).await?.into()
+            }
+        })
+    }
+
+    /// Inserts a row; `None` where a unique key has it already, and the transaction goes on.
+    pub(super) async fn insert_new(
+        &mut self,
+        statement: &InsertStatement,
+    ) -> Result<Option<Done>, StoreError> {
+        match self.execute(statement).await {
+            Ok(done) => Ok(Some(done)),
+            Err(StoreError::Other(error)) if is_duplicate(&error) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// What writes: the three kinds of statement that change rows.
+pub(super) trait Statement: QueryStatementWriter + SqlxBinder + Sync {}
+impl Statement for InsertStatement {}
+impl Statement for UpdateStatement {}
+impl Statement for DeleteStatement {}
+
+fn is_duplicate(error: &sqlx::Error) -> bool {
+    error
+        .as_database_error()
+        .is_some_and(sqlx::error::DatabaseError::is_unique_violation)
+}
+
+/// A metric's value as a column holds it: a decimal on a server, text on SQLite.
+#[derive(Clone, Copy)]
+pub(super) struct ValueColumn(pub(super) Value);
+
+impl sqlx::Type<MySql> for ValueColumn {
+    fn type_info() -> MySqlTypeInfo {
+        <Decimal as sqlx::Type<MySql>>::type_info()
+    }
+}
+
+impl<'r> sqlx::Decode<'r, MySql> for ValueColumn {
+    fn decode(value: MySqlValueRef<'r>) -> Result<Self, sqlx::error::BoxDynError> {
+        let decimal = <Decimal as sqlx::Decode<'r, MySql>>::decode(value)?;
+        Ok(Self(decimal.try_into()?))
+    }
+}
+
+impl sqlx::Type<Sqlite> for ValueColumn {
+    fn type_info() -> SqliteTypeInfo {
+        <String as sqlx::Type<Sqlite>>::type_info()
+    }
+}
+
+impl<'r> sqlx::Decode<'r, Sqlite> for ValueColumn {
+    fn decode(value: SqliteValueRef<'r>) -> Result<Self, sqlx::error::BoxDynError> {
+        let text = <&str as sqlx::Decode<'r, Sqlite>>::decode(value)?;
+        Ok(Self(text.parse()?))
+    }
+}

@@ -1,0 +1,266 @@
+//! A run without its metrics, how it is read, and which runs a question is about.
+
+use chrono::NaiveDateTime;
+use sea_query::{Condition, Expr, ExprTrait, IntoColumnRef, Order, Query, SelectStatement};
+use sqlx::FromRow;
+
+use super::schema::Runs;
+use super::{RunId, StoreError};
+use crate::domain::{Change, CommitSha, HostClass, Patchset, Pipeline, Repo, RunDate, Series, Tag};
+
+/// A run without its metrics.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RunHead {
+    /// The id that the store gave it.
+    pub run_id: RunId,
+    /// The series.
+    pub series: Series,
+    /// The repository.
+    pub repo: Repo,
+    /// The commit.
+    pub commit_sha: CommitSha,
+    /// The change that the commit came from.
+    pub change: Option<Change>,
+    /// Its patch set.
+    pub patchset: Option<Patchset>,
+    /// Who uploaded it.
+    pub pipeline: Pipeline,
+    /// Where it was measured.
+    pub host_class: HostClass,
+    /// Empty for a live run.
+    pub tag: Tag,
+    /// Where it stands in history.
+    pub run_date: RunDate,
+    /// Whether the workload ran to its end.
+    pub succeeded: bool,
+}
+
+/// A place in history: runs are ordered by date and then by id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Position {
+    /// The run's date.
+    pub run_date: RunDate,
+    /// The run's id.
+    pub run_id: RunId,
+}
+
+/// Which tags a question is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TagFilter {
+    /// Live and reference runs.
+    Any,
+    /// Reference runs of any name.
+    Reference,
+    /// Runs of this tag; the empty one for live runs.
+    Is(Tag),
+}
+
+impl RunHead {
+    /// Where it stands.
+    pub fn position(&self) -> Position {
+        Position {
+            run_date: self.run_date,
+            run_id: self.run_id,
+        }
+    }
+}
+
+/// What every question about runs can be narrowed by; an absent filter is one that all runs pass.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Filter<'a> {
+    pub(super) series: SeriesColumns<'a>,
+    pub(super) commit_sha: Option<&'a CommitSha>,
+    pub(super) repo: Option<&'a Repo>,
+    pub(super) host_class: Option<&'a HostClass>,
+    pub(super) pipeline: Option<&'a Pipeline>,
+    pub(super) tag: Option<&'a TagFilter>,
+    pub(super) succeeded: Option<bool>,
+    pub(super) since: Option<RunDate>,
+    pub(super) before: Option<RunDate>,
+    pub(super) after: Option<Position>,
+}
+
+/// The columns of a series, each of which a question may leave open.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct SeriesColumns<'a> {
+    pub(super) workload: Option<&'a str>,
+    pub(super) branch: Option<&'a str>,
+    pub(super) arch: Option<&'a str>,
+    pub(super) distro: Option<&'a str>,
+}
+
+impl<'a> From<&'a Series> for SeriesColumns<'a> {
+    fn from(series: &'a Series) -> Self {
+        Self {
+            workload: Some(series.workload.as_str()),
+            branch: Some(series.branch.as_str()),
+            arch: Some(series.arch.as_str()),
+            distro: Some(series.distro.as_str()),
+        }
+    }
+}
+
+fn run(column: Runs) -> Expr {
+    Expr::col((Runs::Table, column))
+}
+
+fn equal(column: Runs, text: Option<&str>) -> Option<Expr> {
+    text.map(|text| run(column).eq(text))
+}
+
+impl Filter<'_> {
+    /// The condition, over `runs`.
+    pub(super) fn condition(&self) -> Condition {
+        let tag = match self.tag {
+            None | Some(TagFilter::Any) => None,
+            Some(TagFilter::Reference) => Some(run(Runs::Tag).ne("")),
+            Some(TagFilter::Is(tag)) => Some(run(Runs::Tag).eq(tag.as_str())),
+        };
+        let parts = [
+            equal(Runs::Workload, self.series.workload),
+            equal(Runs::Branch, self.series.branch),
+            equal(Runs::Arch, self.series.arch),
+            equal(Runs::Distro, self.series.distro),
+            equal(Runs::CommitSha, self.commit_sha.map(CommitSha::as_str)),
+            equal(Runs::Repo, self.repo.map(Repo::as_str)),
+            equal(Runs::HostClass, self.host_class.map(HostClass::as_str)),
+            equal(Runs::Pipeline, self.pipeline.map(Pipeline::as_str)),
+            tag,
+            self.succeeded
+                .map(|succeeded| run(Runs::Succeeded).eq(succeeded)),
+            self.since.map(|date| run(Runs::RunDate).gte(date.naive())),
+            self.before.map(|date| run(Runs::RunDate).lt(date.naive())),
+            self.after.map(older_than),
+        ];
+        parts
+            .into_iter()
+            .flatten()
+            .fold(Condition::all(), Condition::add)
+    }
+}
+
+/// What stands after `position`, newest first. The bound on the date alone is what an index can use.
+fn older_than(position: Position) -> Expr {
+    let date = position.run_date.naive();
+    let same_date_lower_id = run(Runs::RunDate)
+        .lt(date)
+        .or(run(Runs::RunId).lt(position.run_id));
+    run(Runs::RunDate).lte(date).and(same_date_lower_id)
+}
+
+/// The columns of a [`HeadRow`], from `runs`.
+pub(super) fn head_columns() -> impl Iterator<Item = sea_query::ColumnRef> {
+    [
+        Runs::RunId,
+        Runs::Workload,
+        Runs::Repo,
+        Runs::Branch,
+        Runs::CommitSha,
+        Runs::Change,
+        Runs::Patchset,
+        Runs::Pipeline,
+        Runs::Distro,
+        Runs::Arch,
+        Runs::HostClass,
+        Runs::Tag,
+        Runs::RunDate,
+        Runs::Succeeded,
+    ]
+    .into_iter()
+    .map(|column| (Runs::Table, column).into_column_ref())
+}
+
+/// The newest `limit` runs that pass `filter`.
+pub(super) fn select_heads(filter: &Filter<'_>, limit: u64) -> SelectStatement {
+    let mut select = Query::select();
+    select
+        .columns(head_columns())
+        .from(Runs::Table)
+        .cond_where(filter.condition())
+        .limit(limit);
+    newest_first(&mut select);
+    select
+}
+
+/// Orders by the place in history.
+pub(super) fn newest_first(select: &mut SelectStatement) {
+    select
+        .order_by((Runs::Table, Runs::RunDate), Order::Desc)
+        .order_by((Runs::Table, Runs::RunId), Order::Desc);
+}
+
+/// A row of `runs`, as the engines give it.
+#[derive(FromRow)]
+pub(super) struct HeadRow {
+    pub(super) run_id: i64,
+    workload: String,
+    repo: String,
+    branch: String,
+    commit_sha: String,
+    change: Option<String>,
+    patchset: Option<String>,
+    pipeline: String,
+    distro: String,
+    arch: String,
+    host_class: String,
+    tag: String,
+    run_date: NaiveDateTime,
+    succeeded: bool,
+}
+
+impl TryFrom<HeadRow> for RunHead {
+    type Error = StoreError;
+
+    fn try_from(row: HeadRow) -> Result<Self, StoreError> {
+        let at = RowPlace {
+            table: "runs",
+            run_id: row.run_id,
+        };
+        Ok(Self {
+            run_id: row.run_id,
+            series: Series {
+                workload: at.parse("workload", row.workload)?,
+                branch: at.parse("branch", row.branch)?,
+                arch: at.parse("arch", row.arch)?,
+                distro: at.parse("distro", row.distro)?,
+            },
+            repo: at.parse("repo", row.repo)?,
+            commit_sha: at.parse("commit_sha", row.commit_sha)?,
+            change: row
+                .change
+                .map(|text| at.parse("change", text))
+                .transpose()?,
+            patchset: row
+                .patchset
+                .map(|text| at.parse("patchset", text))
+                .transpose()?,
+            pipeline: at.parse("pipeline", row.pipeline)?,
+            host_class: at.parse("host_class", row.host_class)?,
+            tag: at.parse("tag", row.tag)?,
+            run_date: at.parse("run_date", row.run_date)?,
+            succeeded: row.succeeded,
+        })
+    }
+}
+
+/// Where a value was read, for the message when it cannot be.
+#[derive(Clone, Copy)]
+pub(super) struct RowPlace {
+    pub(super) table: &'static str,
+    pub(super) run_id: i64,
+}
+
+impl RowPlace {
+    /// A column's value as a word of the domain.
+    pub(super) fn parse<S, T>(self, column: &'static str, stored: S) -> Result<T, StoreError>
+    where
+        T: TryFrom<S, Error: std::fmt::Display>,
+    {
+        T::try_from(stored).map_err(|error| StoreError::CorruptRow {
+            table: self.table,
+            run_id: self.run_id,
+            column,
+            detail: error.to_string(),
+        })
+    }
+}

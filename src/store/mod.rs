@@ -1,0 +1,161 @@
+//! Keeps runs and answers for them. The only place that names `sqlx` or `sea-query`.
+//!
+//! [`Store`] has whole use cases as methods, one transaction each. The statements are written once,
+//! with `sea-query`, and go out in one of three ways that [`db`] alone tells apart: bound to SQLite,
+//! bound to a server of MySQL's protocol, or as plain text for a server that cannot prepare.
+//!
+//! A use case that fails because the database was away, busy or restarting is tried again until its
+//! time is up; every one of them may run twice without harm.
+
+mod catalog;
+mod db;
+mod error;
+mod heads;
+mod history;
+mod migrate;
+mod record;
+mod runs;
+mod schema;
+mod series;
+mod url;
+mod writer;
+
+use std::future::Future;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use backon::{ExponentialBuilder, Retryable};
+
+use catalog::KnownMetrics;
+use db::Db;
+use writer::Writer;
+
+pub use error::StoreError;
+pub use heads::{Position, RunHead, TagFilter};
+pub use history::{
+    History, HistoryCursor, HistoryQuery, MAX_POINTS, MetricHistory, MetricSelection, Point,
+};
+pub use record::{Conflict, FieldDifference, MetricDifference, Recorded};
+pub use runs::{RunPage, RunQuery, StoredRun};
+pub use series::{NewestValue, SeriesFilter, SeriesMetric, SeriesSummary};
+pub use url::{DatabaseUrl, DatabaseUrlError};
+
+/// The id that the store gave a run.
+pub type RunId = i64;
+
+/// How the store reaches its database.
+#[derive(Clone, Copy, Debug)]
+pub struct StoreOptions {
+    /// The most connections that are open at a time.
+    pub connections: u32,
+    /// How long one use case may take, its retries included.
+    pub timeout: Duration,
+}
+
+/// The runs, their metrics and the questions asked of them.
+#[derive(Clone)]
+pub struct Store {
+    db: Db,
+    timeout: Duration,
+    known: Arc<KnownMetrics>,
+    writer: Option<Writer>,
+}
+
+/// The pool's connections, for the operator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PoolUse {
+    /// Connections that are open.
+    pub open: u32,
+    /// Open connections that nobody uses.
+    pub idle: u32,
+    /// The most that may be open.
+    pub limit: u32,
+}
+
+impl Store {
+    /// A store on the database at `url`. Connects at the first use, not now.
+    ///
+    /// # Errors
+    /// A SQLite folder that cannot be made, or TLS files that cannot be read.
+    pub fn open(url: &DatabaseUrl, options: &StoreOptions) -> Result<Self, StoreError> {
+        let db = Db::open(url, options)?;
+        let known = Arc::new(KnownMetrics::default());
+        let writer = db
+            .one_writer_at_a_time()
+            .then(|| Writer::start(db.clone(), Arc::clone(&known)));
+        Ok(Self {
+            db,
+            timeout: options.timeout,
+            known,
+            writer,
+        })
+    }
+
+    /// Brings the schema up to date. Any number of services may do so at once.
+    ///
+    /// # Errors
+    /// A database that cannot be reached, that a newer service has migrated, or whose migrations
+    /// are not the ones of this binary.
+    pub async fn migrate(&self) -> Result<(), StoreError> {
+        migrate::run(&self.db).await
+    }
+
+    /// Whether the database answers.
+    ///
+    /// # Errors
+    /// It does not.
+    pub async fn ping(&self) -> Result<(), StoreError> {
+        let answer = async {
+            let mut session = self.db.read().await?;
+            session.ping().await?;
+            session.finish();
+            Ok(())
+        };
+        within(self.timeout, answer).await
+    }
+
+    /// The pool's connections at this moment.
+    pub fn pool_use(&self) -> PoolUse {
+        self.db.pool_use()
+    }
+
+    /// Runs the use case `work` until it ends, fails for good or its time is up.
+    async fn retried<T, F>(
+        &self,
+        operation: &'static str,
+        work: impl FnMut() -> F,
+    ) -> Result<T, StoreError>
+    where
+        F: Future<Output = Result<T, StoreError>>,
+    {
+        let started = Instant::now();
+        let attempts =
+            work.retry(retries())
+                .when(StoreError::is_transient)
+                .notify(|error, pause| {
+                    tracing::warn!(operation, %error, ?pause, "the database failed, trying again");
+                });
+        let result = within(self.timeout, attempts).await;
+        metrics::histogram!("perf_tracking_database_seconds", "operation" => operation)
+            .record(started.elapsed());
+        result
+    }
+}
+
+/// Short pauses that grow; the use case's own time limit ends them.
+fn retries() -> ExponentialBuilder {
+    ExponentialBuilder::default()
+        .with_min_delay(Duration::from_millis(5))
+        .with_max_delay(Duration::from_secs(1))
+        .with_jitter()
+        .without_max_times()
+}
+
+async fn within<T>(
+    limit: Duration,
+    work: impl Future<Output = Result<T, StoreError>>,
+) -> Result<T, StoreError> {
+    tokio::time::timeout(limit, work)
+        .await
+        .unwrap_or(Err(StoreError::TimedOut(limit)))
+}

@@ -1,0 +1,329 @@
+//! Stores a run: once, whole, and for as often as it is sent.
+
+use std::collections::BTreeMap;
+
+use sea_query::{DeleteStatement, Expr, ExprTrait, InsertStatement, Query, UpdateStatement};
+
+use super::catalog::{CatalogChanges, KnownMetrics};
+use super::db::Session;
+use super::heads::{Filter, HeadRow, RunHead, TagFilter, select_heads};
+use super::runs::{StoredRun, fetch_metrics};
+use super::schema::{Metrics, Runs};
+use super::{RunId, Store, StoreError};
+use crate::domain::{Metric, MetricName, Run};
+
+/// What became of an upload.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Recorded {
+    /// The identity is new.
+    Created(RunId),
+    /// The identity is stored with the same content.
+    Unchanged(RunId),
+    /// A failed run gave way to one that succeeded.
+    Replaced(RunId),
+    /// The identity is stored with other content, which stays.
+    Conflict(Conflict),
+}
+
+/// How an upload differs from the run that its identity stands for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Conflict {
+    /// The stored run.
+    pub run_id: RunId,
+    /// The fields that differ.
+    pub fields: Vec<FieldDifference>,
+    /// The metrics that differ or that one side lacks.
+    pub metrics: Vec<MetricDifference>,
+}
+
+/// A field that differs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FieldDifference {
+    /// The field's name in a body.
+    pub field: &'static str,
+    /// What is stored.
+    pub stored: Option<String>,
+    /// What was sent.
+    pub sent: Option<String>,
+}
+
+/// A metric that differs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MetricDifference {
+    /// The metric's name.
+    pub name: MetricName,
+    /// What is stored, if the stored run has it.
+    pub stored: Option<Metric>,
+    /// What was sent, if it was.
+    pub sent: Option<Metric>,
+}
+
+/// Rows of one INSERT: five values each, well under what any engine binds in one statement, and
+/// well under the 16 MiB that a plain-text statement may have.
+pub(super) const ROWS_A_STATEMENT: usize = 1_000;
+
+impl Store {
+    /// Stores `run`, or says what its identity already stands for.
+    ///
+    /// May be called again with the same run for ever: it is stored once. When this returns without
+    /// an error, the run is on disk.
+    ///
+    /// # Errors
+    /// A database that does not take it; nothing of the run is stored then, unless the answer to
+    /// the commit was lost, which the next call finds out.
+    pub async fn record_run(&self, run: &Run) -> Result<Recorded, StoreError> {
+        self.retried("record_run", || async {
+            match &self.writer {
+                Some(writer) => writer.record(run.clone()).await,
+                None => self.record_alone(run).await,
+            }
+        })
+        .await
+    }
+
+    async fn record_alone(&self, run: &Run) -> Result<Recorded, StoreError> {
+        let mut session = self.db.write().await?;
+        let recorded = record_all(&mut session, &self.known, &[run]).await?;
+        session.finish();
+        recorded
+            .into_iter()
+            .next()
+            .ok_or(StoreError::TimedOut(self.timeout))
+    }
+}
+
+/// Stores `runs` in one transaction, in order.
+pub(super) async fn record_all(
+    session: &mut Session,
+    known: &KnownMetrics,
+    runs: &[&Run],
+) -> Result<Vec<Recorded>, StoreError> {
+    let mut changes = CatalogChanges::default();
+    let mut recorded = Vec::new();
+    session.begin_write().await?;
+    for run in runs {
+        recorded.push(record(session, known, &mut changes, run).await?);
+    }
+    changes.write_counts(session).await?;
+    session.commit().await?;
+    changes.committed(known);
+    Ok(recorded)
+}
+
+async fn record(
+    session: &mut Session,
+    known: &KnownMetrics,
+    changes: &mut CatalogChanges,
+    run: &Run,
+) -> Result<Recorded, StoreError> {
+    if let Some(done) = session.insert_new(&insert_run(run)).await? {
+        insert_metrics(session, done.last_insert_id, &run.metrics).await?;
+        changes.add_metrics(session, known, run).await?;
+        changes.count(&run.series, &run.repo, 1);
+        return Ok(Recorded::Created(done.last_insert_id));
+    }
+    let stored = stored_run(session, run).await?;
+    let run_id = stored.head.run_id;
+    if !stored.head.succeeded && run.succeeded {
+        replace(session, &stored.head, run).await?;
+        changes.add_metrics(session, known, run).await?;
+        changes.count(&run.series, &stored.head.repo, -1);
+        changes.count(&run.series, &run.repo, 1);
+        return Ok(Recorded::Replaced(run_id));
+    }
+    let fields = differing_fields(&stored.head, run);
+    let metrics = differing_metrics(&stored.metrics, &run.metrics);
+    if fields.is_empty() && metrics.is_empty() {
+        return Ok(Recorded::Unchanged(run_id));
+    }
+    Ok(Recorded::Conflict(Conflict {
+        run_id,
+        fields,
+        metrics,
+    }))
+}
+
+/// The run whose identity the unique key just said is there.
+async fn stored_run(session: &mut Session, run: &Run) -> Result<StoredRun, StoreError> {
+    let tag = TagFilter::Is(run.tag.clone());
+    let filter = Filter {
+        series: (&run.series).into(),
+        commit_sha: Some(&run.commit_sha),
+        tag: Some(&tag),
+        ..Filter::default()
+    };
+    let rows: Vec<HeadRow> = session.fetch_all(&select_heads(&filter, 1)).await?;
+    let Some(row) = rows.into_iter().next() else {
+        // It was there and is gone: whoever wrote it rolled back or took it away. Try again.
+        return Err(StoreError::Busy(sqlx::Error::RowNotFound));
+    };
+    let head = RunHead::try_from(row)?;
+    let metrics = fetch_metrics(session, head.run_id).await?;
+    Ok(StoredRun { head, metrics })
+}
+
+async fn replace(session: &mut Session, stored: &RunHead, run: &Run) -> Result<(), StoreError> {
+    let updated = session.execute(&update_run(stored.run_id, run)).await?;
+    if updated.rows_affected == 0 {
+        // Another upload replaced it since it was read, and that one stays. Compare anew.
+        return Err(StoreError::Busy(sqlx::Error::RowNotFound));
+    }
+    session.execute(&delete_metrics(stored.run_id)).await?;
+    insert_metrics(session, stored.run_id, &run.metrics).await
+}
+
+async fn insert_metrics(
+    session: &mut Session,
+    run_id: RunId,
+    metrics: &[Metric],
+) -> Result<(), StoreError> {
+    for rows in metrics.chunks(ROWS_A_STATEMENT) {
+        session.execute(&insert_metric_rows(run_id, rows)).await?;
+    }
+    Ok(())
+}
+
+fn insert_run(run: &Run) -> InsertStatement {
+    Query::insert()
+        .into_table(Runs::Table)
+        .columns([
+            Runs::Workload,
+            Runs::Branch,
+            Runs::Arch,
+            Runs::Distro,
+            Runs::CommitSha,
+            Runs::Tag,
+            Runs::Repo,
+            Runs::Change,
+            Runs::Patchset,
+            Runs::Pipeline,
+            Runs::HostClass,
+            Runs::RunDate,
+            Runs::Succeeded,
+        ])
+        .values_panic([
+            run.series.workload.as_str().into(),
+            run.series.branch.as_str().into(),
+            run.series.arch.as_str().into(),
+            run.series.distro.as_str().into(),
+            run.commit_sha.as_str().into(),
+            run.tag.as_str().into(),
+            run.repo.as_str().into(),
+            run.change
+                .as_ref()
+                .map(|change| change.as_str().to_owned())
+                .into(),
+            run.patchset
+                .as_ref()
+                .map(|patchset| patchset.as_str().to_owned())
+                .into(),
+            run.pipeline.as_str().into(),
+            run.host_class.as_str().into(),
+            run.run_date.naive().into(),
+            run.succeeded.into(),
+        ])
+        .to_owned()
+}
+
+fn insert_metric_rows(run_id: RunId, metrics: &[Metric]) -> InsertStatement {
+    let mut insert = Query::insert();
+    insert.into_table(Metrics::Table).columns([
+        Metrics::RunId,
+        Metrics::MetricKey,
+        Metrics::DimKey,
+        Metrics::Value,
+        Metrics::Wallclock,
+    ]);
+    for metric in metrics {
+        insert.values_panic([
+            run_id.into(),
+            metric.name.metric_key.as_str().into(),
+            metric.name.dim_key.as_str().into(),
+            metric.value.decimal().into(),
+            metric.wallclock.into(),
+        ]);
+    }
+    insert
+}
+
+/// Everything but the identity and the id, if the run is still the failed one that was read.
+fn update_run(run_id: RunId, run: &Run) -> UpdateStatement {
+    Query::update()
+        .table(Runs::Table)
+        .value(Runs::Repo, run.repo.as_str())
+        .value(
+            Runs::Change,
+            run.change.as_ref().map(|change| change.as_str().to_owned()),
+        )
+        .value(
+            Runs::Patchset,
+            run.patchset
+                .as_ref()
+                .map(|patchset| patchset.as_str().to_owned()),
+        )
+        .value(Runs::Pipeline, run.pipeline.as_str())
+        .value(Runs::HostClass, run.host_class.as_str())
+        .value(Runs::RunDate, run.run_date.naive())
+        .value(Runs::Succeeded, run.succeeded)
+        .and_where(Expr::col(Runs::RunId).eq(run_id))
+        .and_where(Expr::col(Runs::Succeeded).eq(false))
+        .to_owned()
+}
+
+fn delete_metrics(run_id: RunId) -> DeleteStatement {
+    Query::delete()
+        .from_table(Metrics::Table)
+        .and_where(Expr::col(Metrics::RunId).eq(run_id))
+        .to_owned()
+}
+
+fn differing_fields(stored: &RunHead, sent: &Run) -> Vec<FieldDifference> {
+    let text = |text: &dyn ToString| Some(text.to_string());
+    [
+        ("repo", text(&stored.repo), text(&sent.repo)),
+        (
+            "change",
+            stored.change.as_ref().map(ToString::to_string),
+            sent.change.as_ref().map(ToString::to_string),
+        ),
+        (
+            "patchset",
+            stored.patchset.as_ref().map(ToString::to_string),
+            sent.patchset.as_ref().map(ToString::to_string),
+        ),
+        ("pipeline", text(&stored.pipeline), text(&sent.pipeline)),
+        (
+            "host_class",
+            text(&stored.host_class),
+            text(&sent.host_class),
+        ),
+        ("run_date", text(&stored.run_date), text(&sent.run_date)),
+        ("succeeded", text(&stored.succeeded), text(&sent.succeeded)),
+    ]
+    .into_iter()
+    .filter(|(_, stored, sent)| stored != sent)
+    .map(|(field, stored, sent)| FieldDifference {
+        field,
+        stored,
+        sent,
+    })
+    .collect()
+}
+
+fn differing_metrics(stored: &[Metric], sent: &[Metric]) -> Vec<MetricDifference> {
+    let mut both: BTreeMap<&MetricName, (Option<&Metric>, Option<&Metric>)> = BTreeMap::new();
+    for metric in stored {
+        both.entry(&metric.name).or_default().0 = Some(metric);
+    }
+    for metric in sent {
+        both.entry(&metric.name).or_default().1 = Some(metric);
+    }
+    both.into_iter()
+        .filter(|(_, (stored, sent))| stored != sent)
+        .map(|(name, (stored, sent))| MetricDifference {
+            name: name.clone(),
+            stored: stored.cloned(),
+            sent: sent.cloned(),
+        })
+        .collect()
+}
