@@ -4,4 +4,6 @@
 //! `domain`, which makes a run of it, and `store`, which writes the rows.
 //!
 //! - [`domain`]: the words of the project as types, parsed once and valid ever after
+//! - [`config`]: every flag and environment variable of the service; opens nothing
+pub mod config;
 pub mod domain;
