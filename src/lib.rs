@@ -4,6 +4,8 @@
 //! `domain`, which makes a run of it, and `store`, which writes the rows.
 //!
 //! - [`domain`]: the words of the project as types, parsed once and valid ever after
+//! - [`auth`]: from a token to a grant and back; knows no HTTP
 //! - [`config`]: every flag and environment variable of the service; opens nothing
+pub mod auth;
 pub mod config;
 pub mod domain;
