@@ -6,6 +6,8 @@
 //! - [`domain`]: the words of the project as types, parsed once and valid ever after
 //! - [`auth`]: from a token to a grant and back; knows no HTTP
 //! - [`config`]: every flag and environment variable of the service; opens nothing
+//! - [`cli`]: one file a subcommand: flags, a call, an outcome
 pub mod auth;
+pub mod cli;
 pub mod config;
 pub mod domain;
