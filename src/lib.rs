@@ -4,7 +4,13 @@
 //! makes a run of it, and [`store`], which writes the rows.
 //!
 //! - [`domain`]: the words of the project as types, parsed once and valid ever after
+//! - [`auth`]: from a token to a grant and back; knows no HTTP
 //! - [`store`]: the runs and the questions asked of them, alone in knowing SQL
+//! - [`config`]: every flag and environment variable of the service; opens nothing
+//! - [`cli`]: one file a subcommand: flags, a call, an outcome
 
+pub mod auth;
+pub mod cli;
+pub mod config;
 pub mod domain;
 pub mod store;

@@ -1,2 +1,20 @@
 //! Parses the command line and turns an outcome into an exit code.
-fn main() {}
+
+use std::env;
+use std::process::ExitCode;
+
+use perf_tracking::cli::{self, Outcome};
+
+fn main() -> ExitCode {
+    let cli = match cli::parse(env::args_os()) {
+        Ok(cli) => cli,
+        Err(code) => return code,
+    };
+    match cli.run() {
+        Ok(outcome) => outcome.into(),
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            Outcome::Refused.into()
+        }
+    }
+}

@@ -1,0 +1,323 @@
+//! The signing secret and the file that it lives in.
+
+use std::fmt;
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest, Sha256};
+
+/// The fewest bytes of a secret: as many as SHA-256 puts out (RFC 7518, section 3.2).
+pub const MIN_SECRET_BYTES: usize = 32;
+
+/// More than any secret needs, and little enough to read whole.
+const MAX_FILE_BYTES: u64 = 64 * 1024;
+
+/// How many random bytes a new secret is made of; the file holds them in hexadecimal digits.
+const NEW_SECRET_BYTES: usize = 32;
+
+/// An HS256 secret of at least [`MIN_SECRET_BYTES`]. `Debug` does not show it.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(Vec<u8>);
+
+impl Secret {
+    /// A secret of these bytes, or `None` if they are fewer than [`MIN_SECRET_BYTES`].
+    pub fn new(bytes: impl Into<Vec<u8>>) -> Option<Self> {
+        let bytes = bytes.into();
+        (bytes.len() >= MIN_SECRET_BYTES).then_some(Self(bytes))
+    }
+
+    /// The name of this secret as a key: the first 16 hexadecimal digits of its SHA-256.
+    pub fn key_id(&self) -> String {
+        hex(&Sha256::digest(&self.0)[..8])
+    }
+
+    pub(super) fn expose(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret(not shown)")
+    }
+}
+
+/// A secret and what was noticed about its file.
+#[derive(Debug)]
+pub struct SecretFile {
+    /// The secret.
+    pub secret: Secret,
+    /// Whether the file was made just now.
+    pub created: bool,
+    /// Whether others than the file's owner can read it; worth a warning, since they can mint tokens.
+    pub readable_by_others: bool,
+}
+
+/// Why there is no secret. Each message is whole; none holds a part of a file.
+#[derive(Debug, thiserror::Error)]
+pub enum SecretError {
+    /// There is no such file.
+    #[error("there is no token secret at `{}`", .0.display())]
+    Missing(PathBuf),
+    /// The file cannot be read.
+    #[error("cannot read the token secret `{}`: {cause}", .path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        cause: io::Error,
+    },
+    /// The file cannot be made.
+    #[error("cannot make the token secret `{}`: {cause}", .path.display())]
+    Create {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        cause: io::Error,
+    },
+    /// Too few bytes for HS256.
+    #[error(
+        "the token secret `{}` is too short: it must hold at least {MIN_SECRET_BYTES} bytes, \
+         not counting a line end, and holds {length}; \
+         make one with `openssl rand -hex 32`",
+        .path.display()
+    )]
+    TooShort {
+        /// The file.
+        path: PathBuf,
+        /// The bytes that it holds, without a line end.
+        length: usize,
+    },
+    /// Surely another file.
+    #[error(
+        "the token secret `{}` is too long: it must hold at most {MAX_FILE_BYTES} bytes; is it the right file?",
+        .0.display()
+    )]
+    TooLong(PathBuf),
+}
+
+/// Makes the data folder, for its owner alone; one that is there is left as it is.
+///
+/// # Errors
+/// If the folder cannot be made.
+pub fn make_data_dir(path: &Path) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(path)
+}
+
+/// Reads the secret in the file at `path`: its bytes without one trailing line end.
+///
+/// # Errors
+/// If the file is not there, cannot be read, or holds too few bytes.
+pub fn load_secret(path: &Path) -> Result<SecretFile, SecretError> {
+    let failed = |cause: io::Error| match cause.kind() {
+        io::ErrorKind::NotFound => SecretError::Missing(path.to_owned()),
+        _ => SecretError::Read {
+            path: path.to_owned(),
+            cause,
+        },
+    };
+    let file = File::open(path).map_err(failed)?;
+    let readable_by_others = readable_by_others(&file).map_err(failed)?;
+    let mut bytes = Vec::new();
+    file.take(MAX_FILE_BYTES + 1)
+        .read_to_end(&mut bytes)
+        .map_err(failed)?;
+    if bytes.len() as u64 > MAX_FILE_BYTES {
+        return Err(SecretError::TooLong(path.to_owned()));
+    }
+    take_line_end_off(&mut bytes);
+    let length = bytes.len();
+    let secret = Secret::new(bytes).ok_or_else(|| SecretError::TooShort {
+        path: path.to_owned(),
+        length,
+    })?;
+    Ok(SecretFile {
+        secret,
+        created: false,
+        readable_by_others,
+    })
+}
+
+/// Reads the secret in the file at `path`, and makes one there first if there is none.
+///
+/// The file is readable by its owner alone and appears whole or not at all: of two starts at once
+/// one makes it and both read the same. The folder above it is made for its owner alone.
+///
+/// # Errors
+/// As [`load_secret`], and if the file or its folder cannot be made.
+pub fn load_or_create_secret(path: &Path) -> Result<SecretFile, SecretError> {
+    match load_secret(path) {
+        Err(SecretError::Missing(_)) => {}
+        found => return found,
+    }
+    let created = create(path).map_err(|cause| SecretError::Create {
+        path: path.to_owned(),
+        cause,
+    })?;
+    Ok(SecretFile {
+        created,
+        ..load_secret(path)?
+    })
+}
+
+/// Makes a secret file; `false` if another was faster.
+fn create(path: &Path) -> io::Result<bool> {
+    let folder = match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    make_data_dir(folder)?;
+    let mut random = [0; NEW_SECRET_BYTES];
+    getrandom::fill(&mut random)?;
+    // A temporary file has mode 0600 from its first moment on.
+    let mut file = tempfile::NamedTempFile::new_in(folder)?;
+    writeln!(file, "{}", hex(&random))?;
+    file.as_file().sync_all()?;
+    match file.persist_noclobber(path) {
+        Ok(_) => {}
+        Err(lost) if lost.error.kind() == io::ErrorKind::AlreadyExists => return Ok(false),
+        Err(failed) => return Err(failed.error),
+    }
+    // Tokens may be out before the folder's entry is on disk; a secret lost then would void them.
+    File::open(folder)?.sync_all()?;
+    Ok(true)
+}
+
+fn take_line_end_off(bytes: &mut Vec<u8>) {
+    if bytes.last() == Some(&b'\n') {
+        bytes.pop();
+        if bytes.last() == Some(&b'\r') {
+            bytes.pop();
+        }
+    }
+}
+
+#[cfg(unix)]
+fn readable_by_others(file: &File) -> io::Result<bool> {
+    use std::os::unix::fs::PermissionsExt;
+    Ok(file.metadata()?.permissions().mode() & 0o044 != 0)
+}
+
+#[cfg(not(unix))]
+fn readable_by_others(_: &File) -> io::Result<bool> {
+    Ok(false)
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file_with(content: &[u8]) -> (tempfile::TempDir, PathBuf) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("secret");
+        fs::write(&path, content).unwrap();
+        (folder, path)
+    }
+
+    fn secret_of(content: &[u8]) -> Result<Vec<u8>, SecretError> {
+        let (_folder, path) = file_with(content);
+        load_secret(&path).map(|file| file.secret.expose().to_vec())
+    }
+
+    #[test]
+    fn one_line_end_is_taken_off_and_no_more() {
+        let plain = [b'k'; 32];
+        for (end, kept) in [
+            ("", ""),
+            ("\n", ""),
+            ("\r\n", ""),
+            ("\n\n", "\n"),
+            ("\r", "\r"),
+            (" ", " "),
+        ] {
+            let content = [&plain, end.as_bytes()].concat();
+            let expected = [&plain, kept.as_bytes()].concat();
+            assert_eq!(secret_of(&content).unwrap(), expected, "{end:?}");
+        }
+    }
+
+    #[test]
+    fn a_short_secret_is_refused_with_the_file_and_the_minimum() {
+        let (_folder, path) = file_with(b"hunter2hunter2hunter2hunter2hun\n");
+        let error = load_secret(&path).unwrap_err();
+        assert!(matches!(error, SecretError::TooShort { length: 31, .. }));
+        let shown = format!("{error} {error:?}");
+        assert!(shown.contains(&path.display().to_string()), "{shown}");
+        assert!(shown.contains("32 bytes"), "{shown}");
+        assert!(!shown.contains("hunter2"), "{shown}");
+    }
+
+    #[test]
+    fn a_file_without_end_is_not_read_to_its_end() {
+        let error = load_secret(Path::new("/dev/zero")).unwrap_err();
+        assert!(matches!(error, SecretError::TooLong(_)), "{error}");
+    }
+
+    #[test]
+    fn a_new_secret_is_long_and_its_owners_alone() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let data_dir = folder.path().join("data");
+        let path = data_dir.join("secret");
+
+        let made = load_or_create_secret(&path).unwrap();
+        assert!(made.created);
+        assert!(!made.readable_by_others);
+        assert_eq!(made.secret.expose().len(), 64);
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode(&path), 0o600);
+        assert_eq!(mode(&data_dir), 0o700);
+
+        let found = load_or_create_secret(&path).unwrap();
+        assert!(!found.created);
+        assert_eq!(found.secret, made.secret);
+    }
+
+    #[test]
+    fn starts_at_once_agree_on_one_secret() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("data").join("secret");
+        let files: Vec<SecretFile> = std::thread::scope(|scope| {
+            let starts: Vec<_> = (0..16)
+                .map(|_| scope.spawn(|| load_or_create_secret(&path).unwrap()))
+                .collect();
+            starts
+                .into_iter()
+                .map(|start| start.join().unwrap())
+                .collect()
+        });
+        assert_eq!(files.iter().filter(|file| file.created).count(), 1);
+        assert!(files.iter().all(|file| file.secret == files[0].secret));
+        assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_file_that_others_can_read_is_noticed() {
+        use std::os::unix::fs::PermissionsExt;
+        let (_folder, path) = file_with(&[b'k'; 32]);
+        for (mode, noticed) in [(0o600, false), (0o400, false), (0o640, true), (0o604, true)] {
+            fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+            assert_eq!(
+                load_secret(&path).unwrap().readable_by_others,
+                noticed,
+                "{mode:o}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_secret_is_not_shown() {
+        let secret = Secret::new("correct horse battery staple correct").unwrap();
+        assert_eq!(format!("{secret:?}"), "Secret(not shown)");
+        assert_eq!(secret.key_id().len(), 16);
+    }
+}

@@ -1,0 +1,29 @@
+//! Logs go to standard error, so that standard output is a command's result and nothing else.
+
+use std::io::{self, IsTerminal};
+
+use anyhow::Context as _;
+use tracing_subscriber::EnvFilter;
+
+use crate::config::{LogFormat, LogSettings};
+
+/// Starts logging; once in a process.
+pub(super) fn start(settings: &LogSettings) -> anyhow::Result<()> {
+    let filter = EnvFilter::try_new(settings.filter.as_str()).context("--log")?;
+    let terminal = io::stderr().is_terminal();
+    let as_text = match settings.format {
+        LogFormat::Auto => terminal,
+        LogFormat::Text => true,
+        LogFormat::Json => false,
+    };
+    let builder = tracing_subscriber::fmt()
+        .with_writer(io::stderr)
+        .with_ansi(terminal)
+        .with_env_filter(filter);
+    let started = if as_text {
+        builder.try_init()
+    } else {
+        builder.json().flatten_event(true).try_init()
+    };
+    started.map_err(|error| anyhow::anyhow!("logging could not be started: {error}"))
+}

@@ -1,0 +1,135 @@
+//! The command line: one file a subcommand, from flags over a call to an [`Outcome`].
+
+mod logging;
+mod shown;
+mod token;
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use crate::config::LogSettings;
+
+pub use shown::parse;
+
+/// How a command ended, and what the shell hears of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// Done, or judged and nothing got worse.
+    Passed,
+    /// Judged, and something got worse. No failure of the tool.
+    Regression,
+    /// Wrong use, or the service could not be reached or refused.
+    Refused,
+    /// Could not judge: too little history, something missing, other parameters.
+    Undecided,
+}
+
+impl Outcome {
+    /// The exit code; scripts rely on it.
+    pub fn code(self) -> u8 {
+        match self {
+            Self::Passed => 0,
+            Self::Regression => 1,
+            Self::Refused => 2,
+            Self::Undecided => 3,
+        }
+    }
+}
+
+impl From<Outcome> for ExitCode {
+    fn from(outcome: Outcome) -> Self {
+        Self::from(outcome.code())
+    }
+}
+
+/// Keeps the performance history of a project and lets its CI judge a change against it.
+///
+/// A service keeps runs: the numbers that one commit measured. Jobs upload to it and read from it
+/// with tokens that say what each of them may do.
+#[derive(Debug, Parser)]
+#[command(
+    name = "perf-tracking",
+    version,
+    arg_required_else_help = true,
+    subcommand_required = true,
+    after_help = "Run `perf-tracking COMMAND --help` for the settings of a command and examples.",
+    after_long_help = EXIT_CODES
+)]
+pub struct Cli {
+    #[command(flatten)]
+    log: LogSettings,
+    #[command(subcommand)]
+    command: Command,
+}
+
+const EXIT_CODES: &str = "\
+Exit codes:
+  0  done, or nothing got worse
+  1  a regression
+  2  wrong use, or the service could not be reached or refused
+  3  could not judge: too little history, something missing, other parameters
+
+Run `perf-tracking COMMAND --help` for the settings of a command and examples.";
+
+/// A new subcommand is a line here and a line in [`Cli::run`].
+#[derive(Debug, Subcommand)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "there is one command line in a process"
+)]
+enum Command {
+    /// Make a token for a job, or see what one says
+    #[command(subcommand)]
+    Token(token::TokenCommand),
+    /// Print the version
+    Version,
+}
+
+impl Cli {
+    /// Starts logging and does what the command line says.
+    ///
+    /// # Errors
+    /// Why the command could not be carried out; to be shown with its causes, and to exit as
+    /// [`Outcome::Refused`].
+    pub fn run(self) -> anyhow::Result<Outcome> {
+        logging::start(&self.log)?;
+        match self.command {
+            Command::Token(command) => command.run(),
+            Command::Version => print(&format!("perf-tracking {}\n", env!("CARGO_PKG_VERSION"))),
+        }
+    }
+}
+
+/// Writes to standard output. A reader that has had enough (`| head`) is no failure.
+fn print(text: &str) -> anyhow::Result<Outcome> {
+    let mut out = io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
+        _ => Ok(Outcome::Passed),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_sound() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn exit_codes_are_a_contract() {
+        let outcomes = [
+            Outcome::Passed,
+            Outcome::Regression,
+            Outcome::Refused,
+            Outcome::Undecided,
+        ];
+        assert_eq!(outcomes.map(Outcome::code), [0, 1, 2, 3]);
+    }
+}

@@ -1,0 +1,118 @@
+//! Keeps secrets out of what clap says of a wrong command line.
+//!
+//! Clap repeats the words and the settings that it does not understand. One of them may be a database address or a
+//! token that slipped out of its place, so every such word is taken out of the message again.
+
+use std::env;
+use std::ffi::OsString;
+use std::io::{self, IsTerminal as _};
+use std::process::ExitCode;
+
+use clap::Parser as _;
+use clap::error::ErrorKind;
+
+use super::{Cli, Outcome};
+
+const HIDDEN: &str = "***";
+
+/// What the name of every setting's environment variable starts with.
+const PREFIX: &str = "PERF_TRACKING_";
+
+/// Parses a command line; a wrong one is explained, and comes back as the code to exit with.
+///
+/// # Errors
+/// The exit code, once help, version or the fault has been printed.
+pub fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Cli, ExitCode> {
+    let args: Vec<OsString> = args.into_iter().collect();
+    let settings = env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with(PREFIX));
+    let words: Vec<String> = args
+        .iter()
+        .cloned()
+        .chain(settings.map(|(_, value)| value))
+        .map(|word| word.to_string_lossy().into_owned())
+        .collect();
+    Cli::try_parse_from(args).map_err(|error| explain(&error, &words))
+}
+
+fn explain(error: &clap::Error, words: &[String]) -> ExitCode {
+    if matches!(
+        error.kind(),
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion
+    ) {
+        // A reader that has had enough of the help is no failure.
+        let _ = error.print();
+        return Outcome::Passed.into();
+    }
+    let styled = error.render();
+    let message = if io::stderr().is_terminal() {
+        styled.ansi().to_string()
+    } else {
+        styled.to_string()
+    };
+    eprint!("{}", hide(message, words));
+    Outcome::Refused.into()
+}
+
+/// `message` without the secrets that stand in `words`.
+fn hide(mut message: String, words: &[String]) -> String {
+    for secret in words.iter().filter_map(|word| secret_of(word)) {
+        message = message.replace(secret, HIDDEN);
+    }
+    message
+}
+
+/// The part of a word that may be a secret: what a URL has before its last `@`, or a token.
+fn secret_of(word: &str) -> Option<&str> {
+    let from_url = word
+        .split_once("://")
+        .and_then(|(_, rest)| rest.rsplit_once('@'));
+    if let Some((user_info, _)) = from_url {
+        return Some(user_info).filter(|text| !text.is_empty());
+    }
+    let value = word.rsplit(['=', ' ']).next().unwrap_or(word);
+    looks_like_token(value).then_some(value)
+}
+
+/// Whether a text is shaped as a signed JSON Web Token, whose header starts with `{"` in base64.
+pub(super) fn looks_like_token(text: &str) -> bool {
+    text.starts_with("ey") && text.matches('.').count() == 2
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secrets_are_taken_out_of_a_message() {
+        for (word, secret) in [
+            ("mysql://u:hunter2@db/perf", "hunter2"),
+            ("--databse-url=mysql://u:hunter2@db/perf", "hunter2"),
+            ("mysql://u:hun@ter2@db/perf", "hun@ter2"),
+            ("mysql://u:h/un ter2@db/perf", "ter2"),
+            ("eyJhbGciOiJI.eyJpc3Mi.c2ln", "c2ln"),
+            ("--token=eyJhbGciOiJI.eyJpc3Mi.c2ln", "c2ln"),
+        ] {
+            let message = format!("error: unexpected argument '{word}' found");
+            let shown = hide(message, &[word.to_owned()]);
+            assert!(!shown.contains(secret), "{shown}");
+            assert!(shown.starts_with("error: unexpected argument '"), "{shown}");
+        }
+    }
+
+    #[test]
+    fn other_words_stay() {
+        for word in [
+            "--listen",
+            "https://perf.example.org",
+            "a@b",
+            "://@",
+            "eyes.txt",
+            "",
+        ] {
+            assert_eq!(
+                hide(format!("'{word}'"), &[word.to_owned()]),
+                format!("'{word}'")
+            );
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! `perf-tracking token inspect`.
+
+use std::env;
+use std::fmt::Write as _;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use chrono::{DateTime, SecondsFormat, SubsecRound as _, TimeDelta, Utc};
+use clap::Args;
+use serde_json::{Value as Json, json};
+
+use crate::auth::{KeyRing, MAX_TOKEN_BYTES, Peek, TokenError, peek};
+use crate::cli::shown::looks_like_token;
+use crate::cli::{Outcome, print};
+use crate::config::{DataDirArgs, TokenArgs, TokenSettings};
+
+const VARIABLE: &str = "PERF_TRACKING_TOKEN";
+
+/// Show what a token says and whether the keys here accept it
+///
+/// Exits with 0 if the token is accepted and with 2 if it is not. The token is read from a file,
+/// from the environment variable PERF_TRACKING_TOKEN or from standard input, never from the
+/// command line, which other users of the machine can read.
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(in crate::cli) struct InspectArgs {
+    /// File with the token, `-` for standard input [default: PERF_TRACKING_TOKEN if it is set,
+    /// else standard input]
+    #[arg(value_name = "FILE")]
+    file: Option<PathBuf>,
+
+    /// Print one JSON object: `valid`, `reason`, `algorithm`, `key_id`, `claims`
+    #[arg(long)]
+    json: bool,
+
+    #[command(flatten)]
+    data: DataDirArgs,
+    #[command(flatten)]
+    tokens: TokenArgs,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  perf-tracking token inspect promote.token
+  perf-tracking token inspect --json - < promote.token";
+
+/// Whether the keys here accept the token, or why not.
+type Judged = Result<(), String>;
+
+pub(super) fn run(args: InspectArgs) -> anyhow::Result<Outcome> {
+    let token = read(args.file.as_deref())?;
+    let now = Utc::now();
+    let judged = judge(&token, &args.tokens.check(&args.data), now);
+    let peek = peek(&token).ok();
+    let text = if args.json {
+        as_json(peek.as_ref(), &judged)
+    } else {
+        as_lines(peek.as_ref(), &judged, now)
+    };
+    print(&text)?;
+    Ok(match judged {
+        Ok(()) => Outcome::Passed,
+        Err(_) => Outcome::Refused,
+    })
+}
+
+fn read(file: Option<&Path>) -> anyhow::Result<String> {
+    let text = match file {
+        Some(path) if path == Path::new("-") => read_from(io::stdin())?,
+        Some(path) => read_file(path)?,
+        None => match env::var(VARIABLE) {
+            Ok(token) => token,
+            Err(env::VarError::NotPresent) => read_from(io::stdin())?,
+            Err(env::VarError::NotUnicode(_)) => anyhow::bail!("{VARIABLE} is not UTF-8"),
+        },
+    };
+    let token = text.trim_ascii();
+    anyhow::ensure!(
+        !token.is_empty(),
+        "there is no token: name a file, set {VARIABLE}, or write the token to standard input"
+    );
+    Ok(token.to_owned())
+}
+
+fn read_file(path: &Path) -> anyhow::Result<String> {
+    let file = File::open(path);
+    if file.is_err() && looks_like_token(&path.to_string_lossy()) {
+        anyhow::bail!(
+            "the argument is a token, and a token on the command line can be read by others: \
+             name a file, set {VARIABLE}, or write the token to standard input"
+        );
+    }
+    let shown = || format!("cannot read the token file `{}`", path.display());
+    read_from(file.with_context(shown)?).with_context(shown)
+}
+
+/// Reads a little more than the longest token, which is enough to refuse what is longer.
+fn read_from(source: impl Read) -> anyhow::Result<String> {
+    let mut bytes = Vec::new();
+    let enough = 2 * MAX_TOKEN_BYTES as u64;
+    source
+        .take(enough)
+        .read_to_end(&mut bytes)
+        .context("the token cannot be read")?;
+    // A text that is no UTF-8 is no token, and is refused as one.
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+fn judge(token: &str, settings: &TokenSettings, now: DateTime<Utc>) -> Judged {
+    let keys =
+        KeyRing::load(settings).map_err(|error| format!("it could not be checked: {error}"))?;
+    for warning in keys.warnings {
+        tracing::warn!("{warning}");
+    }
+    let verified = keys.ring.verify(token, now);
+    verified
+        .map(drop)
+        .map_err(|error: TokenError| error.to_string())
+}
+
+fn as_json(peek: Option<&Peek>, judged: &Judged) -> String {
+    let object = json!({
+        "valid": judged.is_ok(),
+        "reason": judged.as_ref().err(),
+        "algorithm": peek.map(|peek| &peek.algorithm),
+        "key_id": peek.map(|peek| &peek.key_id),
+        "claims": peek.map(|peek| &peek.claims),
+    });
+    format!("{object:#}\n")
+}
+
+fn as_lines(peek: Option<&Peek>, judged: &Judged, now: DateTime<Utc>) -> String {
+    let mut text = String::new();
+    let mut line = |name: &str, value: &str| {
+        // A token is a stranger's text, and a terminal obeys control characters.
+        let name: String = name.chars().map(shown).collect();
+        let value: String = value.chars().map(shown).collect();
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "{name:<10} {value}");
+    };
+    match judged {
+        Ok(()) => line("valid", "yes"),
+        Err(reason) => line("valid", &format!("no: {reason}")),
+    }
+    if let Some(peek) = peek {
+        line("algorithm", &peek.algorithm);
+        line("key", peek.key_id.as_deref().unwrap_or("not named"));
+        for (name, value) in &peek.claims {
+            line(name, &claim(name, value, now));
+        }
+    }
+    text
+}
+
+/// A character as a terminal may have it.
+fn shown(c: char) -> String {
+    match c {
+        '"' | '\'' => c.to_string(),
+        _ => c.escape_debug().to_string(),
+    }
+}
+
+fn claim(name: &str, value: &Json, now: DateTime<Utc>) -> String {
+    match (name, value) {
+        ("exp" | "nbf" | "iat", Json::Number(number)) => number
+            .as_i64()
+            .and_then(|seconds| DateTime::from_timestamp(seconds, 0))
+            .map_or_else(|| value.to_string(), |time| when(time, now)),
+        (_, Json::String(text)) => text.clone(),
+        (_, Json::Array(items)) if items.iter().all(Json::is_string) => {
+            let items: Vec<&str> = items.iter().filter_map(Json::as_str).collect();
+            if items.is_empty() {
+                "nothing".to_owned()
+            } else {
+                items.join(", ")
+            }
+        }
+        _ => value.to_string(),
+    }
+}
+
+/// A time, and how far away it is: in days, or to the second where it is less than two.
+fn when(time: DateTime<Utc>, now: DateTime<Utc>) -> String {
+    let ahead = time - now.trunc_subsecs(0);
+    let distance = match ahead.abs() {
+        far if far.num_days() >= 2 => format!("{} days", far.num_days()),
+        near => humantime::format_duration(near.to_std().unwrap_or_default()).to_string(),
+    };
+    let stamp = time.to_rfc3339_opts(SecondsFormat::Secs, true);
+    if ahead > TimeDelta::zero() {
+        format!("{stamp} (in {distance})")
+    } else {
+        format!("{stamp} ({distance} ago)")
+    }
+}

@@ -1,0 +1,275 @@
+//! The database's address, which may hold a password.
+
+use std::ffi::OsString;
+use std::fmt;
+use std::path::Path;
+
+use url::Url;
+
+use super::SettingError;
+
+const NAME: &str = "--database-url (PERF_TRACKING_DATABASE_URL)";
+
+const FORMS: &str = "write sqlite://FILE, mysql://USER:PASSWORD@HOST/DATABASE or \
+                     drizzle://USER:PASSWORD@HOST/SCHEMA";
+
+/// What speaks to the database.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DatabaseScheme {
+    /// A SQLite file.
+    Sqlite,
+    /// A MySQL-protocol server, with prepared statements.
+    MySql,
+    /// A MySQL-protocol server, with plain text.
+    Drizzle,
+}
+
+/// The database's address. `Debug` and `Display` never show a password.
+#[derive(Clone, PartialEq, Eq)]
+pub struct DatabaseUrl {
+    scheme: DatabaseScheme,
+    text: String,
+}
+
+impl DatabaseUrl {
+    /// The address of a SQLite file.
+    ///
+    /// # Errors
+    /// If the path is no UTF-8, which no URL can hold.
+    pub fn sqlite_file(path: &Path) -> Result<Self, SettingError> {
+        let Some(path) = path.to_str() else {
+            return Err(SettingError {
+                name: "--data-dir (PERF_TRACKING_DATA_DIR)",
+                detail: format!("`{}` is not UTF-8; name a folder that is", path.display()),
+            });
+        };
+        // The rest of the path stands as it is; a URL would end it at these.
+        let path = path
+            .replace('%', "%25")
+            .replace('?', "%3F")
+            .replace('#', "%23");
+        Ok(Self {
+            scheme: DatabaseScheme::Sqlite,
+            text: format!("sqlite://{path}"),
+        })
+    }
+
+    /// What speaks to the database.
+    pub fn scheme(&self) -> DatabaseScheme {
+        self.scheme
+    }
+
+    /// The whole address with the password, for opening the database and nothing else.
+    pub fn expose(&self) -> &str {
+        &self.text
+    }
+}
+
+impl fmt::Display for DatabaseUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&redact(&self.text))
+    }
+}
+
+impl fmt::Debug for DatabaseUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "DatabaseUrl({self})")
+    }
+}
+
+/// Whatever stands on the command line. Taken as it is, since clap would show what it refuses.
+#[derive(Clone)]
+pub(super) struct RawDatabaseUrl(OsString);
+
+impl RawDatabaseUrl {
+    pub(super) fn new(text: OsString) -> Self {
+        Self(text)
+    }
+
+    pub(super) fn check(self) -> Result<DatabaseUrl, SettingError> {
+        let fault = |detail: String| SettingError { name: NAME, detail };
+        let text = self
+            .0
+            .into_string()
+            .map_err(|_| fault(format!("the value is not UTF-8; {FORMS}")))?;
+        let shown = redact(&text);
+        let scheme = match text.split_once("://") {
+            Some(("sqlite", file)) => {
+                check_file(file).map_err(|what| fault(format!("`{shown}` {what}")))?;
+                DatabaseScheme::Sqlite
+            }
+            Some(("mysql", _)) => DatabaseScheme::MySql,
+            Some(("drizzle", _)) => DatabaseScheme::Drizzle,
+            Some(("mariadb", _)) => {
+                return Err(fault(format!(
+                    "`{shown}`: MariaDB is reached with mysql://"
+                )));
+            }
+            _ => return Err(fault(format!("`{shown}` is no database address; {FORMS}"))),
+        };
+        if scheme != DatabaseScheme::Sqlite {
+            check_server(&text).map_err(|what| fault(format!("`{shown}` {what}")))?;
+        }
+        Ok(DatabaseUrl { scheme, text })
+    }
+}
+
+impl fmt::Debug for RawDatabaseUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "RawDatabaseUrl({})", redact(&self.0.to_string_lossy()))
+    }
+}
+
+fn check_file(file: &str) -> Result<(), &'static str> {
+    match file.split('?').next() {
+        None | Some("") => Err("names no file; write sqlite://FILE"),
+        Some(":memory:") => {
+            Err("keeps nothing: runs must outlive the process; write sqlite://FILE")
+        }
+        Some(_) => Ok(()),
+    }
+}
+
+fn check_server(text: &str) -> Result<(), &'static str> {
+    let url = Url::parse(text).ok().filter(|_| !is_shifted(text));
+    let url = url.ok_or({
+        "cannot be read; in a user name and a password write `@`, `/`, `?`, `#`, `%` and `:` \
+         as %40, %2F, %3F, %23, %25 and %3A"
+    })?;
+    if url.host_str().is_none_or(str::is_empty) {
+        return Err("names no host; write SCHEME://USER:PASSWORD@HOST/DATABASE");
+    }
+    let database = url.path().trim_matches('/');
+    if database.is_empty() || database.contains('/') {
+        return Err(
+            "names no database; write its name after the host: SCHEME://USER:PASSWORD@HOST/DATABASE",
+        );
+    }
+    Ok(())
+}
+
+/// Whether an `@` stands after the host. Then the password was not encoded, and what looks like
+/// host, path or query is a part of it.
+fn is_shifted(text: &str) -> bool {
+    let rest = text.split_once("://").map_or(text, |(_, rest)| rest);
+    rest.split_once(['/', '?', '#'])
+        .is_some_and(|(_, after_host)| after_host.contains('@'))
+}
+
+/// `text` without anything that may be a password.
+fn redact(text: &str) -> String {
+    const HIDDEN: &str = "(not shown: it may hold a password)";
+    let Some((scheme, rest)) = text.split_once("://") else {
+        return HIDDEN.to_owned();
+    };
+    if !scheme.chars().all(|c| c.is_ascii_alphanumeric()) {
+        return HIDDEN.to_owned();
+    }
+    let is_file = scheme == "sqlite" && !rest.contains('@');
+    if is_shifted(text) || (!is_file && Url::parse(text).is_err()) {
+        return format!("{scheme}://{HIDDEN}");
+    }
+    let (address, query) = match rest.split_once(['?', '#']) {
+        Some((address, _)) => (address, "?…"),
+        None => (rest, ""),
+    };
+    let (authority, path) = address.split_at(address.find('/').unwrap_or(address.len()));
+    let authority = match authority.rsplit_once('@') {
+        None => authority.to_owned(),
+        Some((user_info, host)) => match user_info.split_once(':') {
+            None => format!("{user_info}@{host}"),
+            Some((user, _)) => format!("{user}:***@{host}"),
+        },
+    };
+    format!("{scheme}://{authority}{path}{query}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str) -> Result<DatabaseUrl, SettingError> {
+        RawDatabaseUrl::new(text.into()).check()
+    }
+
+    #[test]
+    fn three_schemes_are_known() {
+        for (text, scheme) in [
+            ("sqlite://runs.db", DatabaseScheme::Sqlite),
+            ("sqlite:///srv/runs.db?mode=rwc", DatabaseScheme::Sqlite),
+            ("mysql://u:p@db:3306/perf", DatabaseScheme::MySql),
+            ("mysql://db/perf", DatabaseScheme::MySql),
+            ("drizzle://[::1]:4427/perf", DatabaseScheme::Drizzle),
+        ] {
+            let url = check(text).unwrap();
+            assert_eq!((url.scheme(), url.expose()), (scheme, text));
+        }
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused_without_its_password() {
+        for (text, said) in [
+            (
+                "postgres://u:hunter2@db/perf",
+                "`postgres://u:***@db/perf` is no database address",
+            ),
+            ("mariadb://u:hunter2@db/perf", "reached with mysql://"),
+            ("u:hunter2@db/perf", "is no database address"),
+            ("hunter2", "is no database address"),
+            ("", "is no database address"),
+            ("mysql:/u:hunter2@db/perf", "is no database address"),
+            (
+                "mysql://u:hunter2@db",
+                "`mysql://u:***@db` names no database",
+            ),
+            ("mysql://u:hunter2@db/", "names no database"),
+            ("mysql://u:hunter2@/perf", "mysql://"),
+            ("mysql://u:hunt/hunter2@db/perf", "mysql://"),
+            ("mysql://u:12/hunter2@db/a/b", "mysql://"),
+            ("mysql://u:12/hunter2@db", "cannot be read"),
+            ("mysql://db/perf?password=hunter2@", "cannot be read"),
+            ("mysql://u:12?hunter2@db", "mysql://"),
+            ("mysql://u:12#hunter2@db", "mysql://"),
+            (
+                "mysql://u:hunter2@db/?password=hunter2",
+                "mysql://u:***@db/?…",
+            ),
+            (
+                "mysql://u:hunter2:hunter2@hunter2@db:port/perf",
+                "cannot be read",
+            ),
+            ("sqlite://", "names no file"),
+            ("sqlite://:memory:", "keeps nothing"),
+        ] {
+            let error = check(text).unwrap_err();
+            let shown = format!("{error} {error:?} {:?}", RawDatabaseUrl::new(text.into()));
+            assert!(shown.contains(said), "{text}: {shown}");
+            assert!(!shown.contains("hunter2"), "{text}: {shown}");
+            assert!(shown.contains("PERF_TRACKING_DATABASE_URL"), "{shown}");
+        }
+    }
+
+    #[test]
+    fn a_checked_address_does_not_show_its_password_either() {
+        for text in [
+            "mysql://u:hunter2@db:3306/perf?ssl-mode=REQUIRED",
+            "mysql://u:hunter2@hunter2@db/perf",
+            "drizzle://:hunter2@db/perf",
+            "sqlite://a:hunter2@b/runs.db",
+        ] {
+            let url = check(text).unwrap();
+            let shown = format!("{url} {url:?}");
+            assert!(!shown.contains("hunter2"), "{shown}");
+        }
+        assert_eq!(
+            check("mysql://u:p@db/perf").unwrap().to_string(),
+            "mysql://u:***@db/perf"
+        );
+    }
+
+    #[test]
+    fn a_file_name_survives_in_an_address() {
+        let url = DatabaseUrl::sqlite_file(Path::new("/srv/100% #1?/runs.db")).unwrap();
+        assert_eq!(url.expose(), "sqlite:///srv/100%25 %231%3F/runs.db");
+    }
+}
