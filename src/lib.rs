@@ -1,11 +1,12 @@
 //! Keeps the performance history of a project and lets its CI judge a change against it.
 //!
-//! One upload passes through `http`, which proves the right and reads the body, [`domain`], which
-//! makes a run of it, and [`store`], which writes the rows.
+//! One upload passes through [`http`], which proves the right and reads the body, [`domain`],
+//! which makes a run of it, and [`store`], which writes the rows.
 //!
 //! - [`domain`]: the words of the project as types, parsed once and valid ever after
 //! - [`auth`]: from a token to a grant and back; knows no HTTP
 //! - [`store`]: the runs and the questions asked of them, alone in knowing SQL
+//! - [`http`]: routes, extractors that prove a right, problems, OpenAPI; no SQL, no statistics
 //! - [`config`]: every flag and environment variable of the service; opens nothing
 //! - [`cli`]: one file a subcommand: flags, a call, an outcome
 
@@ -13,4 +14,5 @@ pub mod auth;
 pub mod cli;
 pub mod config;
 pub mod domain;
+pub mod http;
 pub mod store;

@@ -1,15 +1,18 @@
 //! The command line: one file a subcommand, from flags over a call to an [`Outcome`].
 
 mod logging;
+mod migrate;
+mod serve;
 mod shown;
 mod token;
+mod welcome;
 
 use std::io::{self, Write};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use crate::config::LogSettings;
+use crate::config::{LogSettings, MigrateArgs, ServeArgs};
 
 pub use shown::parse;
 
@@ -75,11 +78,9 @@ Run `perf-tracking COMMAND --help` for the settings of a command and examples.";
 
 /// A new subcommand is a line here and a line in [`Cli::run`].
 #[derive(Debug, Subcommand)]
-#[expect(
-    clippy::large_enum_variant,
-    reason = "there is one command line in a process"
-)]
 enum Command {
+    Serve(ServeArgs),
+    Migrate(MigrateArgs),
     /// Make a token for a job, or see what one says
     #[command(subcommand)]
     Token(token::TokenCommand),
@@ -96,10 +97,19 @@ impl Cli {
     pub fn run(self) -> anyhow::Result<Outcome> {
         logging::start(&self.log)?;
         match self.command {
+            Command::Serve(args) => serve::run(args),
+            Command::Migrate(args) => migrate::run(args),
             Command::Token(command) => command.run(),
             Command::Version => print(&format!("perf-tracking {}\n", env!("CARGO_PKG_VERSION"))),
         }
     }
+}
+
+/// What a command that waits for others runs on.
+fn runtime() -> io::Result<tokio::runtime::Runtime> {
+    tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
 }
 
 /// Writes to standard output. A reader that has had enough (`| head`) is no failure.

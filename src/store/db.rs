@@ -19,7 +19,8 @@ use sqlx::sqlite::{
 };
 use sqlx::{AssertSqlSafe, Connection, FromRow, MySql, Pool, Sqlite};
 
-use super::{DatabaseUrl, PoolUse, StoreError, StoreOptions};
+use super::{PoolUse, StoreError, StoreOptions};
+use crate::config::{DatabaseScheme, DatabaseUrl};
 use crate::domain::Value;
 
 /// A pool of connections to one database.
@@ -42,10 +43,10 @@ const TRUSTED_IDLE: Duration = Duration::from_secs(1);
 
 impl Db {
     pub(super) fn open(url: &DatabaseUrl, options: &StoreOptions) -> Result<Self, StoreError> {
-        match url {
-            DatabaseUrl::Sqlite(path) => {
-                make_folder(path)?;
-                let connect = sqlite_options(path, options.timeout);
+        match url.scheme() {
+            DatabaseScheme::Sqlite => {
+                let connect = sqlite_options(url, options.timeout)?;
+                make_folder(connect.get_filename())?;
                 let pool = |connections| {
                     SqlitePoolOptions::new()
                         .max_connections(connections)
@@ -57,11 +58,11 @@ impl Db {
                     write: pool(1),
                 })
             }
-            DatabaseUrl::MySql(url) => {
-                let connect = url.as_str().parse::<MySqlConnectOptions>()?;
+            DatabaseScheme::MySql => {
+                let connect = url.expose().parse::<MySqlConnectOptions>()?;
                 Ok(Self::MySql(server_pool(options).connect_lazy_with(connect)))
             }
-            DatabaseUrl::Drizzle(url) => {
+            DatabaseScheme::Drizzle => {
                 let pool = server_pool(options)
                     .after_connect(|connection, _| Box::pin(check_escapes(connection)));
                 Ok(Self::Text(pool.connect_lazy_with(text_options(url)?)))
@@ -127,14 +128,18 @@ fn make_folder(file: &std::path::Path) -> Result<(), StoreError> {
 }
 
 /// An acknowledged run is on disk: `FULL` waits for it at every commit.
-fn sqlite_options(path: &std::path::Path, busy_timeout: Duration) -> SqliteConnectOptions {
-    SqliteConnectOptions::new()
-        .filename(path)
+fn sqlite_options(
+    url: &DatabaseUrl,
+    busy_timeout: Duration,
+) -> Result<SqliteConnectOptions, sqlx::Error> {
+    Ok(url
+        .expose()
+        .parse::<SqliteConnectOptions>()?
         .create_if_missing(true)
         .journal_mode(SqliteJournalMode::Wal)
         .synchronous(SqliteSynchronous::Full)
         .foreign_keys(true)
-        .busy_timeout(busy_timeout)
+        .busy_timeout(busy_timeout))
 }
 
 /// An upload's transaction is five statements; a ping before each would be a sixth round trip.
@@ -157,18 +162,11 @@ async fn still_lives(
     connection.ping().await.map(|()| true)
 }
 
-/// Drizzle knows none of the variables that `sqlx` sets on connect, and takes no password.
-fn text_options(url: &url::Url) -> Result<MySqlConnectOptions, StoreError> {
-    let mut url = url.clone();
-    // A URL of a scheme of our own keeps it; the driver wants its own name.
-    let text = url.as_str().replacen("drizzle://", "mysql://", 1);
-    url = text.parse().map_err(|error| {
-        StoreError::Refused(sqlx::Error::Configuration(Box::<url::ParseError>::new(
-            error,
-        )))
-    })?;
+/// Drizzle knows none of the variables that `sqlx` sets on connect, and offers no TLS.
+fn text_options(url: &DatabaseUrl) -> Result<MySqlConnectOptions, sqlx::Error> {
+    // The driver knows the protocol by its own name alone.
+    let url = url.expose().replacen("drizzle://", "mysql://", 1);
     Ok(url
-        .as_str()
         .parse::<MySqlConnectOptions>()?
         .ssl_mode(MySqlSslMode::Disabled)
         .pipes_as_concat(false)
@@ -281,18 +279,13 @@ impl Session {
         self.raw("COMMIT").await
     }
 
-    /// Ends the transaction and undoes what it did.
-    pub(super) async fn rollback(&mut self) -> Result<(), StoreError> {
-        self.raw("ROLLBACK").await
-    }
-
     /// Runs a statement that holds no value, as text on every engine.
     pub(super) async fn raw(&mut self, sql: &str) -> Result<(), StoreError> {
         let query = sqlx::raw_sql(AssertSqlSafe(sql));
         match self.connected()? {
-            Connected::Sqlite(connection) => drop(query.execute(&mut **connection).await?),
+            Connected::Sqlite(connection) => query.execute(&mut **connection).await.map(|_| ())?,
             Connected::MySql(connection) | Connected::Text(connection) => {
-                drop(query.execute(&mut **connection).await?);
+                query.execute(&mut **connection).await.map(|_| ())?;
             }
         }
         Ok(())
@@ -344,15 +337,6 @@ impl Session {
                 Ok(rows.iter().map(T::from_row).collect::<Result<_, _>>()?)
             }
         }
-    }
-
-    /// The number of rows that match, or any other number that `statement` selects alone.
-    pub(super) async fn fetch_number(
-        &mut self,
-        statement: &SelectStatement,
-    ) -> Result<Option<i64>, StoreError> {
-        let rows: Vec<(i64,)> = self.fetch_all(statement).await?;
-        Ok(rows.first().map(|&(number,)| number))
     }
 
     pub(super) async fn execute(&mut self, statement: &impl Statement) -> Result<Done, StoreError> {

@@ -116,14 +116,21 @@ fn from_database(error: sqlx::Error) -> StoreError {
         return StoreError::Other(error);
     };
     match cause.try_downcast_ref::<MySqlDatabaseError>() {
-        Some(cause) => from_server(cause.number(), &cause.message().to_owned(), error),
-        None => from_sqlite(cause.code().and_then(|code| code.parse().ok()), error),
+        Some(cause) => {
+            let not_in_cluster =
+                cause.number() == UNKNOWN_COMMAND && cause.message().contains("WSREP");
+            from_server(cause.number(), not_in_cluster, error)
+        }
+        None => {
+            let code = cause.code().and_then(|code| code.parse().ok());
+            from_sqlite(code, error)
+        }
     }
 }
 
-fn from_server(number: u16, message: &str, error: sqlx::Error) -> StoreError {
+fn from_server(number: u16, not_in_cluster: bool, error: sqlx::Error) -> StoreError {
     match number {
-        UNKNOWN_COMMAND if message.contains("WSREP") => StoreError::Unreachable(error),
+        _ if not_in_cluster => StoreError::Unreachable(error),
         n if AWAY.contains(&n) => StoreError::Unreachable(error),
         n if BUSY.contains(&n) => StoreError::Busy(error),
         n if FULL.contains(&n) => StoreError::Full(error),

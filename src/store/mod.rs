@@ -17,7 +17,6 @@ mod record;
 mod runs;
 mod schema;
 mod series;
-mod url;
 mod writer;
 
 use std::future::Future;
@@ -30,6 +29,8 @@ use catalog::KnownMetrics;
 use db::Db;
 use writer::Writer;
 
+use crate::config::DatabaseUrl;
+
 pub use error::StoreError;
 pub use heads::{Position, RunHead, TagFilter};
 pub use history::{
@@ -38,7 +39,6 @@ pub use history::{
 pub use record::{Conflict, FieldDifference, MetricDifference, Recorded};
 pub use runs::{RunPage, RunQuery, StoredRun};
 pub use series::{NewestValue, SeriesFilter, SeriesMetric, SeriesSummary};
-pub use url::{DatabaseUrl, DatabaseUrlError};
 
 /// The id that the store gave a run.
 pub type RunId = i64;

@@ -36,7 +36,6 @@ impl Writer {
     /// Stores `run` with whatever else is waiting.
     pub(super) async fn record(&self, run: Run) -> Result<Recorded, StoreError> {
         let (answer, recorded) = oneshot::channel();
-        let gone = || StoreError::Unreachable(sqlx::Error::WorkerCrashed);
         self.0
             .send(Upload { run, answer })
             .await
@@ -61,26 +60,28 @@ async fn write_group(db: &Db, known: &KnownMetrics, group: &mut Vec<Upload>) {
                 answer(upload, Ok(recorded));
             }
         }
-        Err(error) if group.len() == 1 => {
+        // One of them may be at fault: each then stands or falls alone.
+        Err(_) if group.len() > 1 => {
             for upload in group.drain(..) {
-                answer(upload, Err(error));
-                return;
+                write_alone(db, known, upload).await;
             }
         }
-        // One of them may be at fault: each then stands or falls alone.
-        Err(_) => {
-            for upload in group.drain(..) {
-                let alone = commit(db, known, std::slice::from_ref(&upload)).await;
-                let recorded = alone.and_then(|recorded| {
-                    recorded
-                        .into_iter()
-                        .next()
-                        .ok_or(StoreError::Unreachable(sqlx::Error::WorkerCrashed))
-                });
-                answer(upload, recorded);
+        Err(error) => {
+            if let Some(upload) = group.pop() {
+                answer(upload, Err(error));
             }
         }
     }
+}
+
+async fn write_alone(db: &Db, known: &KnownMetrics, upload: Upload) {
+    let committed = commit(db, known, std::slice::from_ref(&upload)).await;
+    let recorded = committed.and_then(|recorded| recorded.into_iter().next().ok_or_else(gone));
+    answer(upload, recorded);
+}
+
+fn gone() -> StoreError {
+    StoreError::Unreachable(sqlx::Error::WorkerCrashed)
 }
 
 async fn commit(

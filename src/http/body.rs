@@ -1,0 +1,92 @@
+//! A JSON body, read whole before anything is made of it.
+
+use axum::body::Body;
+use axum::extract::{FromRequest, Request};
+use axum::http::HeaderMap;
+use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE};
+use bytes::Bytes;
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use serde_json::Value as Json;
+
+use super::admission::{self, Place};
+use super::problem::{Problem, Slug};
+use super::{AppState, RequestLimits};
+
+/// A JSON body, and a place to work on it.
+pub(super) struct JsonBody {
+    pub(super) json: Json,
+    _place: Place,
+}
+
+impl FromRequest<AppState> for JsonBody {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, state: &AppState) -> Result<Self, Problem> {
+        let (parts, body) = request.into_parts();
+        check_type(&parts.headers)?;
+        check_length(&parts.headers, &state.limits)?;
+        let bytes = read(body, &state.limits).await?;
+        let _place = admission::enter(state)?;
+        let json = serde_json::from_slice(&bytes).map_err(|error| {
+            Problem::new(
+                Slug::UnreadableBody,
+                format!("the body is not JSON: {error}"),
+            )
+        })?;
+        Ok(Self { json, _place })
+    }
+}
+
+/// `application/json`, or a type built on it, whatever its parameters.
+fn check_type(headers: &HeaderMap) -> Result<(), Problem> {
+    let named = headers
+        .get(CONTENT_TYPE)
+        .and_then(|value| value.to_str().ok())
+        .unwrap_or_default();
+    let essence = named
+        .split(';')
+        .next()
+        .unwrap_or_default()
+        .trim()
+        .to_ascii_lowercase();
+    if essence == "application/json"
+        || (essence.starts_with("application/") && essence.ends_with("+json"))
+    {
+        return Ok(());
+    }
+    let found = if named.is_empty() { "none" } else { named };
+    let detail = format!("the Content-Type must be application/json, is {found}");
+    Err(Problem::new(Slug::UnsupportedMediaType, detail))
+}
+
+/// A body that says it is too large need not be read to be refused.
+fn check_length(headers: &HeaderMap, limits: &RequestLimits) -> Result<(), Problem> {
+    let length = headers
+        .get(CONTENT_LENGTH)
+        .and_then(|value| value.to_str().ok()?.parse::<u64>().ok());
+    match length {
+        Some(length) if length > limits.body_bytes as u64 => Err(too_large(limits)),
+        _ => Ok(()),
+    }
+}
+
+async fn read(body: Body, limits: &RequestLimits) -> Result<Bytes, Problem> {
+    let whole = Limited::new(body, limits.body_bytes).collect();
+    match tokio::time::timeout(limits.time, whole).await {
+        Ok(Ok(collected)) => Ok(collected.to_bytes()),
+        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_large(limits)),
+        Ok(Err(_)) => Err(Problem::new(
+            Slug::UnreadableBody,
+            "the body ended too early",
+        )),
+        Err(_) => {
+            let detail = format!("the body did not arrive within {:?}", limits.time);
+            Err(Problem::new(Slug::RequestTimeout, detail))
+        }
+    }
+}
+
+fn too_large(limits: &RequestLimits) -> Problem {
+    let detail = format!("a body has at most {} bytes", limits.body_bytes);
+    Problem::new(Slug::BodyTooLarge, detail)
+}

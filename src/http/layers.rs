@@ -1,0 +1,87 @@
+//! What every request passes through, whatever its route.
+
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::http::header::{AUTHORIZATION, CONTENT_TYPE};
+use axum::http::{HeaderName, HeaderValue, Method};
+use axum::middleware::{Next, from_fn, from_fn_with_state};
+use axum::response::{IntoResponse, Response};
+use tower::ServiceBuilder;
+use tower_http::catch_panic::CatchPanicLayer;
+use tower_http::compression::CompressionLayer;
+use tower_http::cors::CorsLayer;
+use tower_http::request_id::{MakeRequestUuid, PropagateRequestIdLayer, SetRequestIdLayer};
+use tower_http::trace::TraceLayer;
+use tracing::Span;
+use tracing::field::Empty;
+
+use super::problem::{Problem, Slug};
+use super::{AppState, telemetry};
+
+const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
+/// `routes` with all layers around it, the outermost first.
+pub(super) fn around(routes: Router, state: AppState, cors: CorsLayer) -> Router {
+    let layers = ServiceBuilder::new()
+        .layer(SetRequestIdLayer::new(REQUEST_ID, MakeRequestUuid))
+        .layer(
+            TraceLayer::new_for_http()
+                .make_span_with(span)
+                .on_request(())
+                .on_response(log)
+                .on_failure(()),
+        )
+        .layer(PropagateRequestIdLayer::new(REQUEST_ID))
+        .layer(from_fn(telemetry::count))
+        .layer(cors)
+        .layer(CompressionLayer::new())
+        .layer(CatchPanicLayer::custom(panicked))
+        .layer(from_fn_with_state(state, in_time));
+    routes.layer(layers)
+}
+
+/// Pages of `origins` may read; none by default.
+pub(super) fn cors(origins: &[HeaderValue]) -> CorsLayer {
+    CorsLayer::new()
+        .allow_origin(origins.to_vec())
+        .allow_methods([Method::GET])
+        .allow_headers([AUTHORIZATION, CONTENT_TYPE])
+        .max_age(Duration::from_secs(3600))
+}
+
+/// The path alone: a query may hold what a person typed, and the token is never looked at.
+fn span(request: &Request<Body>) -> Span {
+    let request_id = request
+        .headers()
+        .get(REQUEST_ID)
+        .and_then(|id| id.to_str().ok());
+    tracing::info_span!(
+        "request",
+        request_id,
+        method = %request.method(),
+        path = request.uri().path(),
+        subject = Empty,
+    )
+}
+
+/// One line a request.
+fn log<B>(response: &axum::http::Response<B>, latency: Duration, _: &Span) {
+    let status = response.status().as_u16();
+    tracing::info!(status, ms = latency.as_secs_f64() * 1000.0, "answered");
+}
+
+/// Twice the time of a body: once for it to arrive, once for the answer to be made.
+async fn in_time(State(state): State<AppState>, request: Request, next: Next) -> Response {
+    match tokio::time::timeout(state.limits.time * 2, next.run(request)).await {
+        Ok(response) => response,
+        Err(_) => Problem::too_slow().into_response(),
+    }
+}
+
+fn panicked(_: Box<dyn std::any::Any + Send>) -> Response {
+    let detail = "the service failed; its log has the cause under this request's id";
+    Problem::new(Slug::Internal, detail).into_response()
+}

@@ -1,0 +1,62 @@
+//! The service's face: routes, rights, problems and the OpenAPI description. No SQL, no statistics.
+//!
+//! [`router`] lists every route. A handler that touches runs takes a [`rights::CanRead`] or a
+//! [`rights::CanWrite`], which cannot be had without the right; whatever goes wrong becomes a
+//! [`problem::Problem`].
+
+mod admission;
+mod body;
+mod cursor;
+mod health;
+mod history;
+mod layers;
+mod openapi;
+mod params;
+mod problem;
+mod rights;
+mod runs;
+mod series;
+mod serve;
+mod state;
+mod telemetry;
+mod upload_schema;
+
+use axum::Router;
+use axum::routing::get;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+pub use history::{HistoryAnswer, MetricPoints, PointBody};
+pub use openapi::document as openapi_document;
+pub use problem::{ProblemBody, Slug};
+pub use runs::{Outcome, RecordAnswer, RunBody, RunHeadBody, RunsAnswer};
+pub use series::{SeriesAnswer, SeriesBody};
+pub use serve::{Connections, serve};
+pub use state::{AppState, Keys, Readiness, RequestLimits};
+pub use telemetry::Telemetry;
+
+/// Every route of the service.
+pub fn router(state: AppState) -> Router {
+    let routes: Router<AppState> = api().into();
+    let cors = layers::cors(&state.cors_origins);
+    let routes = routes
+        .route("/openapi.json", get(openapi::json))
+        .merge(openapi::docs())
+        .fallback(problem::no_route)
+        .method_not_allowed_fallback(problem::no_method)
+        .with_state(state.clone());
+    layers::around(routes, state, cors)
+}
+
+/// The routes that the OpenAPI description tells of.
+fn api() -> OpenApiRouter<AppState> {
+    OpenApiRouter::with_openapi(openapi::preamble())
+        .routes(routes!(runs::record, runs::list))
+        .routes(routes!(runs::one))
+        .routes(routes!(history::history))
+        .routes(routes!(history::baseline))
+        .routes(routes!(series::list))
+        .routes(routes!(health::healthz))
+        .routes(routes!(health::readyz))
+        .routes(routes!(telemetry::metrics))
+}

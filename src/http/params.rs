@@ -1,0 +1,183 @@
+//! The parameters of a query, each read once, with all faults told at once.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::str::FromStr;
+
+use axum::extract::FromRequestParts;
+use axum::http::request::Parts;
+use percent_encoding::percent_decode_str;
+
+use super::problem::{Problem, Slug};
+use crate::domain::{Fault, RunDate};
+
+/// The parameters of a query. A getter takes its parameter out; what is left at the end is unknown.
+pub(super) struct Params {
+    values: BTreeMap<String, Vec<String>>,
+    faults: Vec<Fault>,
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for Params {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
+        Ok(Self::parse(parts.uri.query().unwrap_or_default()))
+    }
+}
+
+impl Params {
+    /// Splits a query as HTML forms write it.
+    pub(super) fn parse(query: &str) -> Self {
+        let mut params = Self {
+            values: BTreeMap::new(),
+            faults: Vec::new(),
+        };
+        for pair in query.split('&').filter(|pair| !pair.is_empty()) {
+            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+            match (decode(name), decode(value)) {
+                (Some(name), Some(value)) => params.values.entry(name).or_default().push(value),
+                (name, _) => {
+                    let name = name.unwrap_or_else(|| "?".to_owned());
+                    params
+                        .faults
+                        .push(Fault::new(name, "is not UTF-8 once it is percent-decoded"));
+                }
+            }
+        }
+        params
+    }
+
+    /// Every value of a parameter that may stand several times.
+    pub(super) fn all<T>(&mut self, name: &str) -> Vec<T>
+    where
+        T: FromStr<Err: fmt::Display>,
+    {
+        let values = self.values.remove(name).unwrap_or_default();
+        let faults = &mut self.faults;
+        let parsed = values
+            .iter()
+            .filter_map(|text| keep(name, text.parse(), faults));
+        parsed.collect()
+    }
+
+    /// A parameter that may be left out.
+    pub(super) fn optional<T>(&mut self, name: &str) -> Option<T>
+    where
+        T: FromStr<Err: fmt::Display>,
+    {
+        self.optional_with(name, str::parse)
+    }
+
+    /// A parameter that may be left out, read by `parse`.
+    pub(super) fn optional_with<T, E: fmt::Display>(
+        &mut self,
+        name: &str,
+        parse: impl FnOnce(&str) -> Result<T, E>,
+    ) -> Option<T> {
+        let values = self.values.remove(name)?;
+        let [text] = values.as_slice() else {
+            self.faults.push(Fault::new(name, "stands more than once"));
+            return None;
+        };
+        keep(name, parse(text), &mut self.faults)
+    }
+
+    /// A parameter that must be there.
+    pub(super) fn required<T>(&mut self, name: &str) -> Option<T>
+    where
+        T: FromStr<Err: fmt::Display>,
+    {
+        if !self.values.contains_key(name) {
+            self.faults.push(Fault::new(name, "is needed"));
+        }
+        self.optional(name)
+    }
+
+    /// A bound on the run date.
+    pub(super) fn date(&mut self, name: &str) -> Option<RunDate> {
+        self.optional_with(name, RunDate::bound)
+    }
+
+    /// `true` or `false`; left out, `false`.
+    pub(super) fn flag(&mut self, name: &str) -> bool {
+        let parse = |text: &str| text.parse().map_err(|_| "must be true or false");
+        self.optional_with(name, parse).unwrap_or(false)
+    }
+
+    /// How many, from 1 to `most`; left out, `default`.
+    pub(super) fn limit(&mut self, default: usize, most: usize) -> usize {
+        let parse = |text: &str| match text.parse() {
+            Ok(limit) if (1..=most).contains(&limit) => Ok(limit),
+            _ => Err(format!("must be a whole number from 1 to {most}")),
+        };
+        self.optional_with("limit", parse).unwrap_or(default)
+    }
+
+    /// Notes a fault of the parameter `name`.
+    pub(super) fn fault(&mut self, name: &str, detail: impl fmt::Display) {
+        self.faults.push(Fault::new(name, detail));
+    }
+
+    /// What was read, or every fault that there was, unknown parameters included.
+    pub(super) fn finish<T>(mut self, read: Option<T>) -> Result<T, Problem> {
+        for name in self.values.keys() {
+            self.faults
+                .push(Fault::new(name, "is not a parameter of this query"));
+        }
+        match read {
+            Some(read) if self.faults.is_empty() => Ok(read),
+            _ => Err(invalid(self.faults)),
+        }
+    }
+}
+
+fn invalid(faults: Vec<Fault>) -> Problem {
+    let list: Vec<String> = faults.iter().map(Fault::to_string).collect();
+    Problem::new(Slug::InvalidQuery, list.join("; ")).with_errors(faults)
+}
+
+fn keep<T, E: fmt::Display>(
+    name: &str,
+    parsed: Result<T, E>,
+    faults: &mut Vec<Fault>,
+) -> Option<T> {
+    parsed
+        .map_err(|detail| faults.push(Fault::new(name, detail)))
+        .ok()
+}
+
+fn decode(text: &str) -> Option<String> {
+    let text = text.replace('+', " ");
+    let decoded = percent_decode_str(&text).decode_utf8().ok()?;
+    Some(decoded.into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::Workload;
+
+    #[test]
+    fn forms_are_decoded_strictly() {
+        let mut params = Params::parse("a=x+y%2B%C3%A9&b=%FF");
+        assert_eq!(params.optional::<String>("a"), Some("x y+é".to_owned()));
+        assert_eq!(params.faults.len(), 1);
+    }
+
+    #[test]
+    fn every_fault_is_told() {
+        let mut params = Params::parse("workload=&limit=0&since=yesterday&colour=red&tag=a&tag=b");
+        params.required::<Workload>("workload");
+        params.required::<Workload>("branch");
+        params.limit(20, 100);
+        params.date("since");
+        params.optional::<Workload>("tag");
+        let places: Vec<String> = params
+            .faults
+            .iter()
+            .map(|fault| fault.pointer.clone())
+            .collect();
+        assert_eq!(places, ["workload", "branch", "limit", "since", "tag"]);
+        assert!(params.finish(Some(())).is_err());
+    }
+}

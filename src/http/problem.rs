@@ -1,0 +1,287 @@
+//! Everything that a client is told when its request does not succeed (RFC 9457).
+//!
+//! An error has two faces. The cause goes to the log, under the request's id; the client is told
+//! what it can do about it, and never a statement, a path or a secret.
+
+use axum::extract::Request;
+use axum::http::header::{CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
+use axum::http::{HeaderValue, StatusCode};
+use axum::response::{IntoResponse, Response};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value as Json};
+use utoipa::ToSchema;
+
+use crate::auth::{OutsideGrant, TokenError};
+use crate::domain::{Fault, Scope};
+use crate::store::StoreError;
+
+/// The kinds of problem, each with its `type` slug, its title and its status.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "kebab-case")]
+#[expect(missing_docs, reason = "the titles below say it")]
+pub enum Slug {
+    InvalidQuery,
+    UnreadableBody,
+    Unauthorized,
+    InsufficientScope,
+    OutsideGrant,
+    NotFound,
+    MethodNotAllowed,
+    RequestTimeout,
+    RunConflict,
+    BodyTooLarge,
+    UnsupportedMediaType,
+    InvalidRun,
+    Internal,
+    Overloaded,
+    Starting,
+    DatabaseUnreachable,
+    StorageFull,
+}
+
+impl Slug {
+    fn status_and_title(self) -> (StatusCode, &'static str) {
+        match self {
+            Self::InvalidQuery => (StatusCode::BAD_REQUEST, "The query does not fit"),
+            Self::UnreadableBody => (StatusCode::BAD_REQUEST, "The body cannot be read"),
+            Self::Unauthorized => (StatusCode::UNAUTHORIZED, "A valid token is needed"),
+            Self::InsufficientScope => (StatusCode::FORBIDDEN, "The token lacks a scope"),
+            Self::OutsideGrant => (
+                StatusCode::FORBIDDEN,
+                "The run is outside the token's claims",
+            ),
+            Self::NotFound => (StatusCode::NOT_FOUND, "There is nothing here"),
+            Self::MethodNotAllowed => (
+                StatusCode::METHOD_NOT_ALLOWED,
+                "The method does not apply here",
+            ),
+            Self::RequestTimeout => (
+                StatusCode::REQUEST_TIMEOUT,
+                "The request did not arrive in time",
+            ),
+            Self::RunConflict => (StatusCode::CONFLICT, "The run is stored with other content"),
+            Self::BodyTooLarge => (StatusCode::PAYLOAD_TOO_LARGE, "The body is too large"),
+            Self::UnsupportedMediaType => {
+                (StatusCode::UNSUPPORTED_MEDIA_TYPE, "The body must be JSON")
+            }
+            Self::InvalidRun => (StatusCode::UNPROCESSABLE_ENTITY, "The run does not fit"),
+            Self::Internal => (StatusCode::INTERNAL_SERVER_ERROR, "The service failed"),
+            Self::Overloaded => (StatusCode::SERVICE_UNAVAILABLE, "The service is busy"),
+            Self::Starting => (StatusCode::SERVICE_UNAVAILABLE, "The service is starting"),
+            Self::DatabaseUnreachable => (
+                StatusCode::SERVICE_UNAVAILABLE,
+                "The database cannot be reached",
+            ),
+            Self::StorageFull => (
+                StatusCode::SERVICE_UNAVAILABLE,
+                "The database's disk is full",
+            ),
+        }
+    }
+}
+
+/// A problem, as `application/problem+json`. A run's conflict adds members of its own.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct ProblemBody {
+    /// The kind of problem, for programs.
+    #[serde(rename = "type")]
+    pub slug: Slug,
+    /// The kind of problem, for people.
+    pub title: String,
+    /// The status, again.
+    pub status: u16,
+    /// What went wrong this time, and what to do.
+    pub detail: String,
+    /// Everything that does not fit: a JSON pointer into the body or a query parameter, and why.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schema(value_type = Vec<FaultBody>)]
+    pub errors: Vec<Fault>,
+}
+
+/// One thing that does not fit.
+#[derive(Serialize, ToSchema)]
+pub(super) struct FaultBody {
+    /// Where: a JSON pointer into the body, or the name of a query parameter.
+    pointer: String,
+    /// What, and what to do about it.
+    detail: String,
+}
+
+/// A problem on its way to the client.
+#[derive(Debug)]
+pub(super) struct Problem(Box<Content>);
+
+#[derive(Debug)]
+struct Content {
+    body: ProblemBody,
+    members: Map<String, Json>,
+    authenticate: Option<String>,
+}
+
+/// What a client waits before it tries again, in seconds: a failover or a restart takes about that.
+const RETRY_SECONDS: u16 = 1;
+
+impl Problem {
+    /// A problem of the kind `slug`.
+    pub(super) fn new(slug: Slug, detail: impl Into<String>) -> Self {
+        let (status, title) = slug.status_and_title();
+        Self(Box::new(Content {
+            body: ProblemBody {
+                slug,
+                title: title.to_owned(),
+                status: status.as_u16(),
+                detail: detail.into(),
+                errors: Vec::new(),
+            },
+            members: Map::new(),
+            authenticate: None,
+        }))
+    }
+
+    /// With the list of all that does not fit.
+    pub(super) fn with_errors(mut self, errors: Vec<Fault>) -> Self {
+        self.0.body.errors = errors;
+        self
+    }
+
+    /// With a member of its own.
+    pub(super) fn with_member(mut self, name: &str, value: impl Into<Json>) -> Self {
+        self.0.members.insert(name.to_owned(), value.into());
+        self
+    }
+
+    /// No token where one is needed (RFC 6750, section 3.1: no error code then).
+    pub(super) fn no_token() -> Self {
+        let mut problem = Self::new(
+            Slug::Unauthorized,
+            "send a token as `Authorization: Bearer TOKEN`; `perf-tracking token issue` makes one",
+        );
+        problem.0.authenticate = Some(r#"Bearer realm="perf-tracking""#.to_owned());
+        problem
+    }
+
+    /// A token that is not valid.
+    pub(super) fn bad_token(error: &TokenError) -> Self {
+        let mut problem = Self::new(Slug::Unauthorized, error.to_string());
+        problem.0.authenticate =
+            Some(r#"Bearer realm="perf-tracking", error="invalid_token""#.to_owned());
+        problem
+    }
+
+    /// A valid token without the scope.
+    pub(super) fn lacks(scope: Scope) -> Self {
+        let detail = format!("insufficient_scope: this needs a token with the scope `{scope}`");
+        let mut problem = Self::new(Slug::InsufficientScope, detail);
+        problem.0.authenticate = Some(format!(
+            r#"Bearer realm="perf-tracking", error="insufficient_scope", scope="{scope}""#
+        ));
+        problem.with_member("scope", scope.as_str())
+    }
+
+    /// Too many requests at once.
+    pub(super) fn overloaded() -> Self {
+        Self::new(Slug::Overloaded, "too many requests at once; try again")
+    }
+
+    /// The answer was not ready in time.
+    pub(super) fn too_slow() -> Self {
+        Self::new(
+            Slug::Overloaded,
+            "the answer was not ready in time; try again, or ask for less",
+        )
+    }
+}
+
+impl From<OutsideGrant> for Problem {
+    fn from(outside: OutsideGrant) -> Self {
+        Self::new(Slug::OutsideGrant, outside.to_string())
+    }
+}
+
+impl From<StoreError> for Problem {
+    fn from(error: StoreError) -> Self {
+        tracing::error!(error = &error as &dyn std::error::Error, "the store failed");
+        match error {
+            StoreError::Unreachable(_) | StoreError::TimedOut(_) | StoreError::Refused(_) => {
+                Self::new(
+                    Slug::DatabaseUnreachable,
+                    "the database cannot be reached; nothing was stored; try again",
+                )
+            }
+            StoreError::Busy(_) => Self::new(
+                Slug::Overloaded,
+                "the database is busy; nothing was stored; try again",
+            ),
+            StoreError::Full(_) => Self::new(
+                Slug::StorageFull,
+                "the database has no room left; nothing was stored; try again once there is",
+            ),
+            StoreError::WindowTooLarge { limit } => Self::new(
+                Slug::InvalidQuery,
+                format!(
+                    "the answer would hold more than {limit} points; ask for fewer metrics or a smaller limit"
+                ),
+            ),
+            StoreError::TooNew { .. }
+            | StoreError::ForeignMigration { .. }
+            | StoreError::Folder { .. }
+            | StoreError::CorruptRow { .. }
+            | StoreError::Escapes
+            | StoreError::Other(_) => Self::new(
+                Slug::Internal,
+                "the service failed; its log has the cause under this request's id",
+            ),
+        }
+    }
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        let Content {
+            body,
+            members,
+            authenticate,
+        } = *self.0;
+        let (status, _) = body.slug.status_and_title();
+        let mut response = (status, json_with(&body, members)).into_response();
+        let headers = response.headers_mut();
+        headers.insert(
+            CONTENT_TYPE,
+            HeaderValue::from_static("application/problem+json"),
+        );
+        if status == StatusCode::SERVICE_UNAVAILABLE {
+            headers.insert(RETRY_AFTER, HeaderValue::from(RETRY_SECONDS));
+        }
+        if let Some(Ok(challenge)) = authenticate.map(HeaderValue::try_from) {
+            headers.insert(WWW_AUTHENTICATE, challenge);
+        }
+        response
+    }
+}
+
+fn json_with(body: &ProblemBody, members: Map<String, Json>) -> String {
+    let mut json = serde_json::to_value(body).unwrap_or_default();
+    if let Json::Object(object) = &mut json {
+        object.extend(members);
+    }
+    json.to_string()
+}
+
+/// No route has the path.
+pub(super) async fn no_route(request: Request) -> Problem {
+    let detail = format!(
+        "no route has the path {}; /docs lists them all",
+        request.uri().path()
+    );
+    Problem::new(Slug::NotFound, detail)
+}
+
+/// The route has no such method; the `Allow` header says which it has.
+pub(super) async fn no_method(request: Request) -> Problem {
+    let detail = format!(
+        "{} does not take {}",
+        request.uri().path(),
+        request.method()
+    );
+    Problem::new(Slug::MethodNotAllowed, detail)
+}

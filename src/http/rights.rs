@@ -1,0 +1,71 @@
+//! Extractors that prove a right: a handler that takes one cannot be reached without it.
+
+use axum::extract::FromRequestParts;
+use axum::http::HeaderMap;
+use axum::http::header::AUTHORIZATION;
+use axum::http::request::Parts;
+
+use super::AppState;
+use super::admission::{self, Place};
+use super::problem::Problem;
+use crate::auth::Grant;
+use crate::domain::{Run, Scope};
+
+/// The right to read, and a place to do so.
+pub(super) struct CanRead {
+    _place: Place,
+}
+
+/// The right to upload; the body that follows takes the place.
+pub(super) struct CanWrite(Grant);
+
+impl CanWrite {
+    /// Whether the right reaches to this very run.
+    pub(super) fn check(&self, run: &Run) -> Result<(), Problem> {
+        Ok(self.0.check_write(run)?)
+    }
+}
+
+impl FromRequestParts<AppState> for CanRead {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Problem> {
+        if !state.public_read {
+            grant(&parts.headers, state, Scope::RunsRead)?;
+        }
+        let _place = admission::enter(state)?;
+        Ok(Self { _place })
+    }
+}
+
+impl FromRequestParts<AppState> for CanWrite {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Problem> {
+        grant(&parts.headers, state, Scope::RunsWrite).map(Self)
+    }
+}
+
+fn grant(headers: &HeaderMap, state: &AppState, scope: Scope) -> Result<Grant, Problem> {
+    let token = bearer(headers).ok_or_else(Problem::no_token)?;
+    let grant = state
+        .keys
+        .current()
+        .verify(token, (state.clock)())
+        .map_err(|error| Problem::bad_token(&error))?;
+    if !grant.allows(scope) {
+        return Err(Problem::lacks(scope));
+    }
+    tracing::Span::current().record("subject", grant.subject.as_str());
+    Ok(grant)
+}
+
+/// The token of the one `Authorization: Bearer` header; the scheme's name has no case (RFC 9110).
+fn bearer(headers: &HeaderMap) -> Option<&str> {
+    let mut values = headers.get_all(AUTHORIZATION).iter();
+    let (Some(value), None) = (values.next(), values.next()) else {
+        return None;
+    };
+    let (scheme, token) = value.to_str().ok()?.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
+}

@@ -1,0 +1,409 @@
+//! `/v1/runs`: store a run, list runs, read one.
+
+use axum::Json;
+use axum::extract::{Path, RawQuery, State};
+use axum::http::StatusCode;
+use axum::http::header::LOCATION;
+use axum::response::{IntoResponse, Response};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value as JsonValue, json};
+use utoipa::{IntoParams, ToSchema};
+
+use super::body::JsonBody;
+use super::params::Params;
+use super::problem::{Problem, ProblemBody, Slug};
+use super::rights::{CanRead, CanWrite};
+use super::upload_schema::RunUpload;
+use super::{AppState, cursor};
+use crate::domain::{Arch, Branch, Distro};
+use crate::domain::{
+    Change, CommitSha, DimKey, Fault, HostClass, Metric, MetricKey, Patchset, Pipeline, Repo, Run,
+    RunDate, Tag, Value, Workload,
+};
+use crate::store::{Conflict, Recorded, RunHead, RunId, RunQuery, StoredRun, TagFilter};
+
+/// Runs of a page, left out.
+const DEFAULT_LIMIT: usize = 20;
+/// Runs of a page, at most.
+const MAX_LIMIT: usize = 10_000;
+
+/// What became of an upload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Outcome {
+    /// The identity is new.
+    Created,
+    /// The identity is stored with the same content.
+    Unchanged,
+    /// A failed run gave way to this one.
+    Replaced,
+}
+
+/// The answer to an upload.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct RecordAnswer {
+    /// The run's id.
+    pub run_id: RunId,
+    /// What became of it.
+    pub outcome: Outcome,
+}
+
+/// A stored run, without its metrics.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct RunHeadBody {
+    /// The run's id.
+    pub run_id: RunId,
+    /// What was run.
+    #[schema(value_type = String)]
+    pub workload: Workload,
+    /// The repository.
+    #[schema(value_type = String)]
+    pub repo: Repo,
+    /// The branch.
+    #[schema(value_type = String)]
+    pub branch: Branch,
+    /// The commit.
+    #[schema(value_type = String)]
+    pub commit_sha: CommitSha,
+    /// The change that the commit came from.
+    #[schema(value_type = Option<String>)]
+    pub change: Option<Change>,
+    /// The patch set of the change.
+    #[schema(value_type = Option<String>)]
+    pub patchset: Option<Patchset>,
+    /// Who uploaded it.
+    #[schema(value_type = String)]
+    pub pipeline: Pipeline,
+    /// The distribution.
+    #[schema(value_type = String)]
+    pub distro: Distro,
+    /// The architecture.
+    #[schema(value_type = String)]
+    pub arch: Arch,
+    /// Where it was measured.
+    #[schema(value_type = String)]
+    pub host_class: HostClass,
+    /// Empty for a live run.
+    #[schema(value_type = String)]
+    pub tag: Tag,
+    /// Where it stands in history.
+    #[schema(value_type = String, format = DateTime)]
+    pub run_date: RunDate,
+    /// Whether the workload ran to its end.
+    pub succeeded: bool,
+}
+
+/// One number of a stored run.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct MetricBody {
+    /// What was measured.
+    #[schema(value_type = String)]
+    pub metric_key: MetricKey,
+    /// With which parameters.
+    #[schema(value_type = String)]
+    pub dim_key: DimKey,
+    /// The number.
+    #[schema(value_type = f64)]
+    pub value: Value,
+    /// Whether it was read off a real clock.
+    pub wallclock: bool,
+}
+
+/// A stored run, whole: the head's fields and the metrics.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub struct RunBody {
+    /// All but the metrics.
+    #[serde(flatten)]
+    pub head: RunHeadBody,
+    /// The numbers, ordered by name.
+    pub metrics: Vec<MetricBody>,
+}
+
+/// Some runs, newest first.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct RunsAnswer {
+    /// The runs, without their metrics.
+    pub runs: Vec<RunHeadBody>,
+    /// The `cursor` of the next page, if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next: Option<String>,
+}
+
+/// Store a run.
+///
+/// Safe to repeat for ever: an identity (commit, series and tag) is stored once. A failed run gives
+/// way to one that succeeded; any other content for a stored identity is a conflict.
+#[utoipa::path(
+    post,
+    path = "/v1/runs",
+    tag = "runs",
+    security(("token" = ["runs:write"])),
+    request_body = RunUpload,
+    responses(
+        (status = 201, description = "The run is new", body = RecordAnswer,
+            headers(("Location" = String, description = "The run's path"))),
+        (status = 200, description = "The run was stored before, or takes the place of a failed one", body = RecordAnswer,
+            headers(("Location" = String, description = "The run's path"))),
+        (status = 400, description = "The body is not JSON", body = ProblemBody, content_type = "application/problem+json"),
+        (status = 401, description = "No valid token", body = ProblemBody, content_type = "application/problem+json"),
+        (status = 403, description = "The token lacks the scope, or the run is outside its claims", body = ProblemBody, content_type = "application/problem+json"),
+        (status = 408, description = "The body did not arrive in time", body = ProblemBody, content_type = "application/problem+json"),
+        (status = 409, description = "The identity is stored with other content", body = ProblemBody, content_type = "application/problem+json"),
+        (status = 413, description = "The body is too large", body = ProblemBody, content_type = "application/problem+json"),
+        (status = 415, description = "The body is not declared as JSON", body = ProblemBody, content_type = "application/problem+json"),
+        (status = 422, description = "The run does not fit", body = ProblemBody, content_type = "application/problem+json"),
+        (status = 503, description = "The service or its database cannot take it now", body = ProblemBody, content_type = "application/problem+json"),
+    )
+)]
+pub(super) async fn record(
+    State(state): State<AppState>,
+    right: CanWrite,
+    body: JsonBody,
+) -> Result<Response, Problem> {
+    let run = Run::parse(&body.json).map_err(invalid_run)?;
+    right.check(&run)?;
+    let recorded = state.store.record_run(&run).await?;
+    let outcome = match &recorded {
+        Recorded::Created(_) => "created",
+        Recorded::Unchanged(_) => "unchanged",
+        Recorded::Replaced(_) => "replaced",
+        Recorded::Conflict(_) => "conflict",
+    };
+    metrics::counter!("perf_tracking_uploads_total", "outcome" => outcome).increment(1);
+    Ok(match recorded {
+        Recorded::Created(run_id) => answer(StatusCode::CREATED, run_id, Outcome::Created),
+        Recorded::Unchanged(run_id) => answer(StatusCode::OK, run_id, Outcome::Unchanged),
+        Recorded::Replaced(run_id) => answer(StatusCode::OK, run_id, Outcome::Replaced),
+        Recorded::Conflict(conflict) => conflict_problem(conflict).into_response(),
+    })
+}
+
+fn answer(status: StatusCode, run_id: RunId, outcome: Outcome) -> Response {
+    let location = [(LOCATION, format!("/v1/runs/{run_id}"))];
+    (status, location, Json(RecordAnswer { run_id, outcome })).into_response()
+}
+
+fn invalid_run(faults: Vec<Fault>) -> Problem {
+    let detail = match faults.as_slice() {
+        [fault] => fault.to_string(),
+        faults => format!("{} things do not fit; `errors` lists them", faults.len()),
+    };
+    Problem::new(Slug::InvalidRun, detail).with_errors(faults)
+}
+
+fn conflict_problem(conflict: Conflict) -> Problem {
+    let fields: Vec<JsonValue> = conflict
+        .fields
+        .iter()
+        .map(|field| json!({"field": field.field, "stored": field.stored, "sent": field.sent}))
+        .collect();
+    let metrics: Vec<JsonValue> = conflict
+        .metrics
+        .iter()
+        .map(|metric| {
+            json!({
+                "metric_key": metric.name.metric_key,
+                "dim_key": metric.name.dim_key,
+                "stored": metric.stored.as_ref().map(side),
+                "sent": metric.sent.as_ref().map(side),
+            })
+        })
+        .collect();
+    let detail = format!(
+        "run {} has this identity and {} other fields and {} other metrics; it stays as it is",
+        conflict.run_id,
+        fields.len(),
+        metrics.len(),
+    );
+    Problem::new(Slug::RunConflict, detail)
+        .with_member("run_id", conflict.run_id)
+        .with_member("fields", fields)
+        .with_member("metrics", metrics)
+}
+
+fn side(metric: &Metric) -> JsonValue {
+    json!({"value": metric.value, "wallclock": metric.wallclock})
+}
+
+/// Read one run.
+///
+/// The run whole, with all its metrics.
+#[utoipa::path(
+    get,
+    path = "/v1/runs/{id}",
+    tag = "runs",
+    security(("token" = ["runs:read"])),
+    params(("id" = i64, Path, description = "The run's id", minimum = 1)),
+    responses(
+        (status = 200, description = "The run", body = RunBody),
+        (status = 401, description = "No valid token", body = ProblemBody, content_type = "application/problem+json"),
+        (status = 403, description = "The token lacks the scope", body = ProblemBody, content_type = "application/problem+json"),
+        (status = 404, description = "There is no such run", body = ProblemBody, content_type = "application/problem+json"),
+        (status = 503, description = "The service or its database cannot answer now", body = ProblemBody, content_type = "application/problem+json"),
+    )
+)]
+pub(super) async fn one(
+    State(state): State<AppState>,
+    _right: CanRead,
+    Path(id): Path<String>,
+) -> Result<Json<RunBody>, Problem> {
+    let run = match id.parse::<RunId>() {
+        Ok(run_id) => state.store.run(run_id).await?,
+        Err(_) => None,
+    };
+    let run = run.ok_or_else(|| Problem::new(Slug::NotFound, format!("there is no run `{id}`")))?;
+    Ok(Json(run.into()))
+}
+
+/// The parameters of a list of runs, for the description.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+#[expect(dead_code, reason = "read by the OpenAPI description alone")]
+pub(super) struct RunsParams {
+    /// Runs of this commit.
+    #[param(required = false, pattern = "^[0-9a-fA-F]{40}$")]
+    commit_sha: Option<String>,
+    /// Runs of this workload.
+    #[param(required = false)]
+    workload: Option<String>,
+    /// Runs of this branch.
+    #[param(required = false)]
+    branch: Option<String>,
+    /// Runs of this architecture.
+    #[param(required = false)]
+    arch: Option<String>,
+    /// Runs of this distribution.
+    #[param(required = false)]
+    distro: Option<String>,
+    /// Runs of this repository.
+    #[param(required = false)]
+    repo: Option<String>,
+    /// Runs of this pipeline; `*` or nothing for any.
+    #[param(required = false)]
+    pipeline: Option<String>,
+    /// Runs of this class of hosts.
+    #[param(required = false)]
+    host_class: Option<String>,
+    /// Runs of this tag, empty for live ones; `*` or nothing for any.
+    #[param(required = false)]
+    tag: Option<String>,
+    /// Runs on or after this date.
+    #[param(required = false, format = DateTime)]
+    since: Option<String>,
+    /// Runs before this date.
+    #[param(required = false, format = DateTime)]
+    before: Option<String>,
+    /// The most runs of a page.
+    #[param(required = false, minimum = 1, maximum = 10_000, default = 20)]
+    limit: Option<u32>,
+    /// `next` of the page before, with the same parameters.
+    #[param(required = false)]
+    cursor: Option<String>,
+}
+
+/// List runs.
+///
+/// Newest first by date and id, failed ones included, without their metrics.
+#[utoipa::path(
+    get,
+    path = "/v1/runs",
+    tag = "runs",
+    security(("token" = ["runs:read"])),
+    params(RunsParams),
+    responses(
+        (status = 200, description = "The runs", body = RunsAnswer),
+        (status = 400, description = "The query does not fit", body = ProblemBody, content_type = "application/problem+json"),
+        (status = 401, description = "No valid token", body = ProblemBody, content_type = "application/problem+json"),
+        (status = 403, description = "The token lacks the scope", body = ProblemBody, content_type = "application/problem+json"),
+        (status = 503, description = "The service or its database cannot answer now", body = ProblemBody, content_type = "application/problem+json"),
+    )
+)]
+pub(super) async fn list(
+    State(state): State<AppState>,
+    _right: CanRead,
+    RawQuery(raw): RawQuery,
+    params: Params,
+) -> Result<Json<RunsAnswer>, Problem> {
+    let question = cursor::question(&raw.unwrap_or_default());
+    let query = read_query(params, &question)?;
+    let page = state.store.runs(&query).await?;
+    Ok(Json(RunsAnswer {
+        runs: page.runs.into_iter().map(RunHeadBody::from).collect(),
+        next: page.next.map(|at| cursor::encode_position(at, question)),
+    }))
+}
+
+fn read_query(mut params: Params, question: &str) -> Result<RunQuery, Problem> {
+    let query = RunQuery {
+        commit_sha: params.optional("commit_sha"),
+        workload: params.optional("workload"),
+        branch: params.optional("branch"),
+        arch: params.optional("arch"),
+        distro: params.optional("distro"),
+        tag: params
+            .optional_with("tag", tag_filter)
+            .unwrap_or(TagFilter::Any),
+        repo: params.optional("repo"),
+        pipeline: params.optional_with("pipeline", any_or).flatten(),
+        host_class: params.optional("host_class"),
+        since: params.date("since"),
+        before: params.date("before"),
+        after: params
+            .optional_with("cursor", |text| cursor::decode(text, question))
+            .map(|cursor| cursor.rest),
+        limit: params.limit(DEFAULT_LIMIT, MAX_LIMIT),
+    };
+    params.finish(Some(query))
+}
+
+/// A tag by its name, or `*` for all.
+pub(super) fn tag_filter(text: &str) -> Result<TagFilter, crate::domain::NameError> {
+    match text {
+        "*" => Ok(TagFilter::Any),
+        name => name.parse().map(TagFilter::Is),
+    }
+}
+
+/// A name, or `*` for any.
+pub(super) fn any_or<T: std::str::FromStr>(text: &str) -> Result<Option<T>, T::Err> {
+    match text {
+        "*" => Ok(None),
+        name => name.parse().map(Some),
+    }
+}
+
+impl From<RunHead> for RunHeadBody {
+    fn from(head: RunHead) -> Self {
+        Self {
+            run_id: head.run_id,
+            workload: head.series.workload,
+            repo: head.repo,
+            branch: head.series.branch,
+            commit_sha: head.commit_sha,
+            change: head.change,
+            patchset: head.patchset,
+            pipeline: head.pipeline,
+            distro: head.series.distro,
+            arch: head.series.arch,
+            host_class: head.host_class,
+            tag: head.tag,
+            run_date: head.run_date,
+            succeeded: head.succeeded,
+        }
+    }
+}
+
+impl From<StoredRun> for RunBody {
+    fn from(run: StoredRun) -> Self {
+        let metrics = run.metrics.into_iter().map(|metric| MetricBody {
+            metric_key: metric.name.metric_key,
+            dim_key: metric.name.dim_key,
+            value: metric.value,
+            wallclock: metric.wallclock,
+        });
+        Self {
+            metrics: metrics.collect(),
+            head: run.head.into(),
+        }
+    }
+}
