@@ -411,6 +411,9 @@ fn a_former_secret_still_counts_where_it_is_named() {
     let former = "--former-token-secret-file=perf-tracking-data/token-secret";
     let left = place.run_with(&[&args[..], &[former]].concat(), &[], &token);
     assert_eq!(left.code, 0, "{}", left.stdout);
+    let list = "new,perf-tracking-data/token-secret";
+    let variables = [("PERF_TRACKING_FORMER_TOKEN_SECRET_FILE", list)];
+    assert_eq!(place.run_with(&args, &variables, &token).code, 0);
 }
 
 #[test]

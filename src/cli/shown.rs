@@ -1,7 +1,8 @@
 //! Keeps secrets out of what clap says of a wrong command line.
 //!
-//! Clap repeats the words and the settings that it does not understand. One of them may be a database address or a
-//! token that slipped out of its place, so every such word is taken out of the message again.
+//! Clap repeats the words and the settings that it does not understand. One of them may be a
+//! database address or a token that slipped out of its place, so every such word is taken out of
+//! the message again.
 
 use std::env;
 use std::ffi::OsString;
@@ -14,6 +15,9 @@ use clap::error::ErrorKind;
 use super::{Cli, Outcome};
 
 const HIDDEN: &str = "***";
+
+/// Shorter pieces stand in ordinary words, too.
+const SHORTEST_PIECE: usize = 4;
 
 /// What the name of every setting's environment variable starts with.
 const PREFIX: &str = "PERF_TRACKING_";
@@ -57,17 +61,21 @@ fn explain(error: &clap::Error, words: &[String]) -> ExitCode {
 fn hide(mut message: String, words: &[String]) -> String {
     for secret in words.iter().filter_map(|word| secret_of(word)) {
         message = message.replace(secret, HIDDEN);
+        // Clap splits lists, and then repeats one piece.
+        let pieces = secret.split([',', ' ']);
+        for piece in pieces.filter(|piece| piece.len() >= SHORTEST_PIECE) {
+            message = message.replace(piece, HIDDEN);
+        }
     }
     message
 }
 
 /// The part of a word that may be a secret: what a URL has before its last `@`, or a token.
 fn secret_of(word: &str) -> Option<&str> {
-    let from_url = word
-        .split_once("://")
-        .and_then(|(_, rest)| rest.rsplit_once('@'));
-    if let Some((user_info, _)) = from_url {
-        return Some(user_info).filter(|text| !text.is_empty());
+    if let Some((_, rest)) = word.split_once("://")
+        && let Some((user_info, _)) = rest.rsplit_once('@')
+    {
+        return Some(user_info).filter(|text| text.len() >= SHORTEST_PIECE || text.contains(':'));
     }
     let value = word.rsplit(['=', ' ']).next().unwrap_or(word);
     looks_like_token(value).then_some(value)
@@ -89,6 +97,7 @@ mod tests {
             ("--databse-url=mysql://u:hunter2@db/perf", "hunter2"),
             ("mysql://u:hun@ter2@db/perf", "hun@ter2"),
             ("mysql://u:h/un ter2@db/perf", "ter2"),
+            ("https://hunter2@example.org", "hunter2"),
             ("eyJhbGciOiJI.eyJpc3Mi.c2ln", "c2ln"),
             ("--token=eyJhbGciOiJI.eyJpc3Mi.c2ln", "c2ln"),
         ] {
@@ -100,12 +109,22 @@ mod tests {
     }
 
     #[test]
+    fn a_piece_of_a_secret_is_taken_out_too() {
+        let word = "--cors-origin=mysql://u:hunter,hunter2@db/perf".to_owned();
+        let message = "error: invalid value 'mysql://u:hunter' for '--cors-origin'".to_owned();
+        let shown = hide(message, &[word]);
+        assert_eq!(
+            shown,
+            "error: invalid value 'mysql://***' for '--cors-origin'"
+        );
+    }
+
+    #[test]
     fn other_words_stay() {
         for word in [
             "--listen",
             "https://perf.example.org",
             "a@b",
-            "://@",
             "eyes.txt",
             "",
         ] {
