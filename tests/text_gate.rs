@@ -442,6 +442,25 @@ async fn text_compares_as_in_drizzle() {
 }
 
 #[tokio::test]
+async fn a_statement_of_16_mib_breaks_the_connection() {
+    let fixture = Fixture::start().await;
+    let mut client = fixture.connect().await;
+    client
+        .run(&format!("SELECT '{}'", "x".repeat(15 << 20)))
+        .await;
+    let long = format!("SELECT '{}'", "x".repeat(16 << 20));
+    let error = client
+        .0
+        .execute(AssertSqlSafe(long))
+        .await
+        .expect_err("is too long");
+    assert!(
+        error.as_database_error().is_none(),
+        "no answer can be trusted: {error}"
+    );
+}
+
+#[tokio::test]
 async fn an_idle_connection_is_dropped() {
     let fixture = Fixture::start_with_idle(Duration::from_millis(200)).await;
     let mut wire = fixture.wire().await;

@@ -272,10 +272,10 @@ impl Database {
                 Err(_) => anyhow::Ok(None),
             }
         };
-        match wait::until("the server answers", START_DEADLINE, ready).await {
-            Ok(Some(())) => Ok(()),
-            Ok(None) => bail!("the server stopped by itself:\n{}", self.log_tail().await),
-            Err(error) => Err(error).with_context(|| "the server's log is at `docker logs`"),
+        let outcome = wait::until("the server answers", START_DEADLINE, ready).await;
+        match outcome.and_then(|answer| answer.context("the server stopped by itself")) {
+            Ok(()) => Ok(()),
+            Err(error) => Err(error).context(self.log_tail().await),
         }
     }
 
@@ -283,7 +283,10 @@ impl Database {
         let log = self.container.stderr_to_vec().await.unwrap_or_default();
         let log = String::from_utf8_lossy(&log).into_owned();
         let lines: Vec<_> = log.lines().collect();
-        lines[lines.len().saturating_sub(20)..].join("\n")
+        format!(
+            "the end of the server's log:\n{}\n",
+            lines[lines.len().saturating_sub(20)..].join("\n")
+        )
     }
 }
 

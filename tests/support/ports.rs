@@ -11,8 +11,8 @@ static NEXT: AtomicU16 = AtomicU16::new(0);
 
 /// A port that nobody listens on now and that no outgoing connection will take by chance.
 pub(crate) fn free() -> u16 {
-    // Processes start at different places, so two test binaries seldom ask for the same port.
-    let start = (std::process::id() % u32::from(COUNT)) as u16;
+    // Processes begin at places far from each other, so two test binaries seldom ask for the same port.
+    let start = (std::process::id().wrapping_mul(7919) % u32::from(COUNT)) as u16;
     (0..COUNT)
         .map(|_| FIRST + start.wrapping_add(NEXT.fetch_add(1, Ordering::Relaxed)) % COUNT)
         .find(|&port| TcpListener::bind(loopback(port)).is_ok())

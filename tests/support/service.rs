@@ -43,7 +43,7 @@ impl ServiceOptions {
     }
 }
 
-/// A running service. It dies with the value, and with the test should that be killed.
+/// A running service. It dies with the value, and with the thread that started it should the test be killed.
 pub(crate) struct Service {
     options: ServiceOptions,
     address: SocketAddr,

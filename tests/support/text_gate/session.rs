@@ -11,7 +11,9 @@ use tokio::net::TcpStream;
 use super::Counts;
 use super::lexer::tokens;
 use super::rules::{Statement, invalid_datetime};
-use super::wire::{self, Answer, IN_TRANSACTION, Login, Packet, ServerError, Wire, command};
+use super::wire::{
+    self, AUTOCOMMIT, Answer, IN_TRANSACTION, Login, Packet, ServerError, Wire, command,
+};
 use crate::support::databases::GATE_USER;
 
 /// UTF-8 of four bytes, UTC, strict, and a collation without case and accents, as in Drizzle; and no check of
@@ -59,15 +61,16 @@ impl Upstream {
 
     /// Carries out a statement, unless it would round a value: MariaDB notes that where Drizzle refuses.
     async fn query_unless_rounded(&mut self, sql: &str) -> io::Result<Answer> {
-        let [begin, keep, undo] = match self.in_transaction() {
-            true => [
+        let is_nested = self.in_transaction() || self.status & AUTOCOMMIT == 0;
+        let [begin, keep, undo] = if is_nested {
+            [
                 "SAVEPOINT text_gate",
                 "RELEASE SAVEPOINT text_gate",
                 "ROLLBACK TO SAVEPOINT text_gate",
-            ],
-            false => ["START TRANSACTION", "COMMIT", "ROLLBACK"],
+            ]
+        } else {
+            ["START TRANSACTION", "COMMIT", "ROLLBACK"]
         };
-        let is_nested = self.in_transaction();
         self.query(begin).await?;
         let answer = self.query(sql).await?;
         let rounded = if answer.warnings() > 0 {
@@ -202,9 +205,10 @@ impl Session {
             return Ok(Err(refusal));
         }
         let text = statement.for_mariadb(sql);
-        let answer = match statement.writes_fractions() {
-            true => self.upstream.query_unless_rounded(&text).await?,
-            false => self.upstream.query(&text).await?,
+        let answer = if statement.writes_fractions() {
+            self.upstream.query_unless_rounded(&text).await?
+        } else {
+            self.upstream.query(&text).await?
         };
         Ok(match answer.error() {
             // MariaDB's word for a date-time that is none.

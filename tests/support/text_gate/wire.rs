@@ -39,7 +39,7 @@ pub(crate) mod capability {
 }
 
 pub(crate) const IN_TRANSACTION: u16 = 1;
-const AUTOCOMMIT: u16 = 1 << 1;
+pub(crate) const AUTOCOMMIT: u16 = 1 << 1;
 /// The collation ids of utf8mb4_general_ci, which MariaDB shares with MySQL.
 const UTF8MB4: u8 = 45;
 /// A payload of this length goes on in the next packet.

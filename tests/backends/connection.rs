@@ -1,23 +1,13 @@
-//! What every database must do alike: each case runs against SQLite, MariaDB, MySQL and a server that takes text only.
-//!
-//! To add a case, write `pub(crate) async fn holds(context: &Context)` in a module under `backends/`, and name it in
-//! [`main`]: `Case::new(history::holds),`.
-
-mod support;
-
-use std::process::ExitCode;
+//! Each database can be reached at the address that a case is given.
 
 use sqlx::mysql::MySqlConnectOptions;
 use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{ConnectOptions as _, Executor};
-use support::harness::{Backend, Case, Context, run};
-use support::text_gate::connect_options;
 
-fn main() -> ExitCode {
-    run([Case::new(answers_a_query)])
-}
+use crate::support::harness::{Backend, Context};
+use crate::support::text_gate::connect_options;
 
-async fn answers_a_query(context: &Context) {
+pub(crate) async fn answers_a_query(context: &Context) {
     match mysql_options(context) {
         None => {
             select_one(
