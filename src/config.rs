@@ -7,6 +7,7 @@
 mod database_url;
 mod value;
 
+use std::io;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -81,8 +82,9 @@ pub struct DatabaseArgs {
     /// mysql://USER:PASSWORD@HOST/DATABASE   MySQL, MariaDB, Galera, TiDB
     /// drizzle://USER:PASSWORD@HOST/SCHEMA   Drizzle, and servers without prepared statements
     ///
-    /// Other users of the machine can read a command line, so an address with a
-    /// password belongs in the environment variable. It is never shown or logged.
+    /// Other users of the machine can read a command line, so a password belongs in
+    /// --database-password-file, or with the address in the environment variable. It
+    /// is never shown or logged.
     #[arg(
         long,
         env = "PERF_TRACKING_DATABASE_URL",
@@ -92,6 +94,16 @@ pub struct DatabaseArgs {
         value_parser = OsStringValueParser::new().map(RawDatabaseUrl::new)
     )]
     database_url: Option<RawDatabaseUrl>,
+
+    /// File with the password of the database, for an address that holds none
+    ///
+    /// Its bytes, without a line end, are the password, just as it is: nothing in it is encoded.
+    #[arg(
+        long,
+        env = "PERF_TRACKING_DATABASE_PASSWORD_FILE",
+        value_name = "FILE"
+    )]
+    database_password_file: Option<PathBuf>,
 
     /// Connections to the database at a time
     #[arg(
@@ -383,6 +395,8 @@ pub struct TokenSettings {
 pub struct DatabaseSettings {
     /// Where it is.
     pub url: DatabaseUrl,
+    /// The file with its password, if `url` has none.
+    pub password_file: Option<PathBuf>,
     /// The most connections at a time.
     pub connections: u32,
     /// How long to wait for it.
@@ -446,18 +460,49 @@ impl DatabaseArgs {
     /// The database, given the data folder.
     ///
     /// # Errors
-    /// If the URL is none that the store can open, or the default file's name cannot be written
-    /// in one.
+    /// If the URL is none that the store can open, the default file's name cannot be written in
+    /// one, or a password's file is named that the URL has no place for.
     pub fn check(self, data: &DataDirArgs) -> Result<DatabaseSettings, SettingError> {
         let url = match self.database_url {
             Some(raw) => raw.check()?,
             None => DatabaseUrl::sqlite_file(&data.data_dir.join(DATABASE_FILE_NAME))?,
         };
+        if self.database_password_file.is_some() {
+            url.check_takes_password()?;
+        }
         Ok(DatabaseSettings {
             url,
+            password_file: self.database_password_file,
             connections: self.database_connections,
             timeout: self.database_timeout,
         })
+    }
+}
+
+impl DatabaseSettings {
+    /// The address to open, with the password that `read` finds in the password's file.
+    ///
+    /// # Errors
+    /// If there is such a file and it cannot be read or does not hold a password.
+    pub fn whole_url(
+        &self,
+        read: impl FnOnce(&Path) -> io::Result<String>,
+    ) -> Result<DatabaseUrl, SettingError> {
+        let Some(path) = &self.password_file else {
+            return Ok(self.url.clone());
+        };
+        let fault = |what: &str| SettingError {
+            name: "--database-password-file (PERF_TRACKING_DATABASE_PASSWORD_FILE)",
+            detail: format!("`{}` {what}", path.display()),
+        };
+        let text = read(path).map_err(|error| fault(&format!("cannot be read: {error}")))?;
+        match text.trim_end_matches(['\r', '\n']) {
+            "" => Err(fault("is empty; write the password into it")),
+            password if password.contains(['\r', '\n', '\0']) => Err(fault(
+                "has more than one line; write the password alone into it",
+            )),
+            password => Ok(self.url.with_password(password)),
+        }
     }
 }
 

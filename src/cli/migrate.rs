@@ -9,7 +9,7 @@ pub(super) fn run(args: MigrateArgs) -> anyhow::Result<Outcome> {
     let settings = DatabaseSettings::try_from(args)?;
     let shown = settings.url.to_string();
     super::runtime()?
-        .block_on(async { super::serve::open(&settings)?.migrate().await })
+        .block_on(async { anyhow::Ok(super::serve::open(&settings)?.migrate().await?) })
         .with_context(|| format!("cannot migrate {shown}"))?;
     print(&format!("{shown} is up to date\n"))
 }

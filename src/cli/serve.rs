@@ -15,7 +15,7 @@ use super::{Outcome, print, welcome};
 use crate::auth::{KeyRing, LoadedKeys, make_data_dir};
 use crate::config::{DatabaseSettings, ServeArgs, ServeSettings, TokenSettings};
 use crate::http::{self, AppState, Connections, Keys, Readiness, RequestLimits, Telemetry};
-use crate::store::{Store, StoreError, StoreOptions};
+use crate::store::{Store, StoreOptions};
 
 /// The pause before a database that was not there at the start is tried again.
 const START_PAUSE: Duration = Duration::from_secs(1);
@@ -107,12 +107,13 @@ fn state(settings: &ServeSettings, keys: KeyRing) -> anyhow::Result<AppState> {
 }
 
 /// The store that `settings` name.
-pub(super) fn open(settings: &DatabaseSettings) -> Result<Store, StoreError> {
+pub(super) fn open(settings: &DatabaseSettings) -> anyhow::Result<Store> {
     let options = StoreOptions {
         connections: settings.connections,
         timeout: settings.timeout,
     };
-    Store::open(&settings.url, &options)
+    let url = settings.whole_url(|path| std::fs::read_to_string(path))?;
+    Ok(Store::open(&url, &options)?)
 }
 
 /// Brings the database up to date, says so, and then waits for ever.

@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::fmt;
 use std::path::Path;
 
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use url::Url;
 
 use super::SettingError;
@@ -52,6 +53,33 @@ impl DatabaseUrl {
             scheme: DatabaseScheme::Sqlite,
             text: format!("sqlite://{path}"),
         })
+    }
+
+    /// Whether a password can be added.
+    pub(super) fn check_takes_password(&self) -> Result<(), SettingError> {
+        let why = if self.scheme == DatabaseScheme::Sqlite {
+            "is a file, which takes no password; leave the setting out"
+        } else if Url::parse(&self.text).is_ok_and(|url| url.password().is_some()) {
+            "holds a password already; leave out that one or this setting"
+        } else {
+            return Ok(());
+        };
+        Err(SettingError {
+            name: "--database-password-file (PERF_TRACKING_DATABASE_PASSWORD_FILE)",
+            detail: format!("`{self}` {why}"),
+        })
+    }
+
+    /// The address with `password`, which may hold any character.
+    pub(super) fn with_password(&self, password: &str) -> Self {
+        let encoded = utf8_percent_encode(password, NON_ALPHANUMERIC).to_string();
+        let mut url = Url::parse(&self.text).expect("was parsed when the address was checked");
+        url.set_password(Some(&encoded))
+            .expect("an address with a host takes a password");
+        Self {
+            scheme: self.scheme,
+            text: url.into(),
+        }
     }
 
     /// What speaks to the database.
@@ -265,6 +293,48 @@ mod tests {
             check("mysql://u:p@db/perf").unwrap().to_string(),
             "mysql://u:***@db/perf"
         );
+    }
+
+    #[test]
+    fn a_password_from_a_file_survives_in_an_address() {
+        let password = "p@ss:w/rd#%41?&+ é`";
+        for text in [
+            "mysql://perf@db/perf?ssl-mode=REQUIRED",
+            "drizzle://perf@[::1]:4427/perf",
+        ] {
+            let bare = check(text).unwrap();
+            bare.check_takes_password().unwrap();
+            let whole = bare.with_password(password);
+            let url = Url::parse(whole.expose()).unwrap();
+            let read = percent_encoding::percent_decode_str(url.password().unwrap());
+            assert_eq!(read.decode_utf8().unwrap(), password);
+            assert_eq!(whole.scheme(), bare.scheme());
+            let without = whole
+                .expose()
+                .replace(&format!(":{}", url.password().unwrap()), "");
+            assert_eq!(without, text);
+            assert!(!format!("{whole} {whole:?}").contains("p%40ss"), "{whole}");
+        }
+    }
+
+    #[test]
+    fn an_address_without_a_place_for_a_password_takes_none() {
+        for (text, said) in [
+            ("sqlite://runs.db", "takes no password"),
+            ("mysql://perf:hunter2@db/perf", "holds a password already"),
+        ] {
+            let error = check(text)
+                .unwrap()
+                .check_takes_password()
+                .unwrap_err()
+                .to_string();
+            assert!(error.contains(said), "{error}");
+            assert!(
+                error.contains("PERF_TRACKING_DATABASE_PASSWORD_FILE"),
+                "{error}"
+            );
+            assert!(!error.contains("hunter2"), "{error}");
+        }
     }
 
     #[test]

@@ -113,3 +113,43 @@ fn a_password_shows_in_no_debug_text_of_the_settings() {
     let settings = ServeSettings::try_from(parsed.args).unwrap();
     assert!(!format!("{settings:?}").contains("hunter2"));
 }
+
+#[test]
+fn a_password_comes_out_of_its_file() {
+    let database = settings(&[
+        "--database-url=mysql://perf@db/perf",
+        "--database-password-file=/run/secrets/password",
+    ])
+    .database;
+    let whole = |text: &str| database.whole_url(|_| Ok(text.to_owned()));
+    assert_eq!(
+        whole("hunter2\r\n").unwrap().expose(),
+        "mysql://perf:hunter2@db/perf"
+    );
+    assert_eq!(database.url.expose(), "mysql://perf@db/perf");
+    let missing = database.whole_url(|_| Err(io::ErrorKind::NotFound.into()));
+    for (refused, said) in [
+        (whole("\n"), "is empty"),
+        (whole("hunter2\nhunter3\n"), "has more than one line"),
+        (missing, "cannot be read"),
+    ] {
+        let error = refused.unwrap_err().to_string();
+        assert!(error.contains("`/run/secrets/password`"), "{error}");
+        assert!(error.contains(said) && !error.contains("hunter"), "{error}");
+    }
+}
+
+#[test]
+fn without_a_password_file_an_address_is_whole() {
+    let database = settings(&["--database-url=mysql://perf:p@db/perf"]).database;
+    let whole = database.whole_url(|_| panic!("there is nothing to read"));
+    assert_eq!(whole.unwrap().expose(), "mysql://perf:p@db/perf");
+}
+
+#[test]
+fn a_password_file_beside_a_sqlite_file_is_refused() {
+    let args = ["serve", "--database-password-file=p"];
+    let args = Serve::try_parse_from(args).unwrap().args;
+    let error = ServeSettings::try_from(args).unwrap_err().to_string();
+    assert!(error.contains("takes no password"), "{error}");
+}
