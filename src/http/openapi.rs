@@ -6,6 +6,8 @@ use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
 use utoipa::openapi::{ComponentsBuilder, InfoBuilder, OpenApi, OpenApiBuilder};
 use utoipa_swagger_ui::{Config, SwaggerUi};
 
+use super::query_schema;
+
 /// What stands before the routes.
 pub(super) fn preamble() -> OpenApi {
     let info = InfoBuilder::new()
@@ -33,7 +35,9 @@ pub(super) fn preamble() -> OpenApi {
 
 /// The description of every route.
 pub fn document() -> OpenApi {
-    super::api().into_openapi()
+    let mut document = super::api().into_openapi();
+    query_schema::tighten(&mut document);
+    document
 }
 
 /// The description, as JSON.

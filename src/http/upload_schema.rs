@@ -16,11 +16,15 @@ use crate::domain::{
 };
 
 /// No control characters, no white space at the ends, and not the wildcard of a filter.
-const NAME: &str =
+pub(super) const NAME: &str =
     r"^(?!\*$)[^\s\x00-\x1f\x7f-\x9f]([^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f])?$";
 /// The same, or nothing.
-const NAME_OR_EMPTY: &str =
+pub(super) const NAME_OR_EMPTY: &str =
     r"^(?!\*$)([^\s\x00-\x1f\x7f-\x9f]([^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f])?)?$";
+/// The years that a run's date may stand in.
+pub(super) const YEARS: &str = "^(19[7-9][0-9]|[2-9][0-9]{3})-";
+/// More than any date needs.
+pub(super) const DATE_CHARS: usize = 64;
 
 /// A run to be stored.
 pub(super) struct RunUpload;
@@ -55,8 +59,8 @@ impl PartialSchema for RunUpload {
         let commit = text("The whole name of the commit.", 40, "^[0-9a-fA-F]{40}$");
         let date = text(
             "The commit's date: where the run stands in history. Kept in UTC and whole seconds.",
-            64,
-            "^(19[7-9][0-9]|[2-9][0-9]{3})-",
+            DATE_CHARS,
+            YEARS,
         )
         .format(Some(SchemaFormat::KnownFormat(KnownFormat::DateTime)));
         let metrics = ArrayBuilder::new()
@@ -64,7 +68,8 @@ impl PartialSchema for RunUpload {
                 "The numbers; each name once, and at least one where the run succeeded.",
             ))
             .items(MetricUpload::schema())
-            .max_items(Some(MAX_METRICS));
+            .max_items(Some(MAX_METRICS))
+            .unique_items(true);
         let fields: [(&str, Schema); 12] = [
             (
                 "workload",
