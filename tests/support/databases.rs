@@ -49,7 +49,8 @@ impl Engine {
         }
     }
 
-    fn image(self) -> Image {
+    /// Where its image comes from.
+    pub(crate) fn image(self) -> Image {
         match self {
             Self::MariaDb11_8 => Image {
                 tag: "perf-tracking-test/mariadb:11.8",

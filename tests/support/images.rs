@@ -4,7 +4,7 @@
 //! A stand-in has no entry point; what starts a container says the whole command.
 
 use std::fs::{self, File};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context as _, Result, ensure};
@@ -12,6 +12,9 @@ use rustix::fs::{FlockOperation, flock};
 
 /// Long enough for an image on a slow line; a registry that cannot be reached mostly says so at once.
 const PULL_SECONDS: &str = "180";
+
+/// What this machine trusts; a network may have an authority of its own.
+const CERTIFICATES: &str = "/etc/ssl/certs/ca-certificates.crt";
 
 /// An image, and the two ways to come by it.
 #[derive(Clone, Copy, Debug)]
@@ -52,6 +55,113 @@ pub(crate) fn ensure_debian(suite: &str, packages: &[&str], tag: &str) -> Result
         [] => pull(&format!("debian:{suite}-slim"), tag).or_else(|_| build(suite, packages, tag)),
         _ => build(suite, packages, tag),
     })
+}
+
+/// Makes sure that an image is there which compiles what this machine compiles, and answers its tag; blocks while it is
+/// pulled or built. A stand-in has this machine's own toolchain, and trusts what this machine trusts.
+///
+/// # Errors
+/// Where it can neither be pulled nor built, with what the tools said.
+pub(crate) fn ensure_rust() -> Result<String> {
+    const PLAIN: &str = "perf-tracking-test/debian-gcc:trixie";
+    let version = output(Command::new("rustc").arg("--version"))?;
+    let version = version
+        .split_whitespace()
+        .nth(1)
+        .context("`rustc --version` names a version")?;
+    let tag = format!("perf-tracking-test/rust:{version}-trixie");
+    ensure_tag(&tag, || {
+        pull(&format!("rust:{version}-trixie"), &tag).or_else(|_| {
+            ensure_debian("trixie", &["gcc", "libc6-dev", "ca-certificates"], PLAIN)?;
+            let sysroot = output(Command::new("rustc").args(["--print", "sysroot"]))?;
+            let sysroot = Path::new(&sysroot);
+            let (programs, libraries) = (sysroot.join("bin"), sysroot.join("lib"));
+            let mut files = vec![
+                (programs.as_path(), "/usr/local/"),
+                (libraries.as_path(), "/usr/local/"),
+            ];
+            if Path::new(CERTIFICATES).exists() {
+                files.push((Path::new(CERTIFICATES), CERTIFICATES));
+            }
+            let scratch = tempfile::tempdir()?;
+            let cargo = scratch.path().join(".cargo");
+            if let Some(settings) = cargo_settings() {
+                fs::create_dir(&cargo)?;
+                fs::copy(settings, cargo.join("config.toml"))?;
+                files.push((&cargo, "/root/"));
+            }
+            derive(
+                PLAIN,
+                &files,
+                &["ENV PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"],
+                &tag,
+            )
+        })
+    })?;
+    Ok(tag)
+}
+
+/// Makes sure that a MariaDB is there which sets itself up from the variables of the official image, and answers its
+/// tag; blocks while it is pulled or built.
+///
+/// # Errors
+/// Where it can neither be pulled nor built, with what the tools said.
+pub(crate) fn ensure_mariadb_with_entry_point(image: Image) -> Result<String> {
+    ensure_image(image)?;
+    let entry_point = output(Command::new("docker").args([
+        "image",
+        "inspect",
+        "--format={{.Config.Entrypoint}}",
+        image.tag,
+    ]))?;
+    if entry_point != "[]" {
+        return Ok(image.tag.to_owned());
+    }
+    let tag = format!("{}-entry-point", image.tag);
+    let script = Path::new(concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/tests/support/mariadb-entry-point"
+    ));
+    // The script may have changed since, and it is a small file.
+    derive(
+        image.tag,
+        &[(script, "/usr/local/bin/mariadb-entry-point")],
+        &[r#"ENTRYPOINT ["mariadb-entry-point"]"#],
+        &tag,
+    )?;
+    Ok(tag)
+}
+
+/// `base` with files of this machine in it, links followed.
+fn derive(base: &str, files: &[(&Path, &str)], changes: &[&str], tag: &str) -> Result<()> {
+    let container = output(Command::new("docker").args(["create", base, "true"]))?;
+    let made = (|| {
+        for (from, to) in files {
+            let to = format!("{container}:{to}");
+            run(Command::new("docker")
+                .args(["cp", "--follow-link"])
+                .arg(from)
+                .arg(to))?;
+        }
+        let mut commit = Command::new("docker");
+        commit.arg("commit");
+        for change in changes {
+            commit.args(["--change", change]);
+        }
+        run(commit.args([&container, tag]))
+    })();
+    let removed = run(Command::new("docker").args(["rm", &container]));
+    made.and(removed)
+}
+
+/// How this machine's cargo reaches its packages, if not by default.
+fn cargo_settings() -> Option<PathBuf> {
+    let home = match std::env::var_os("CARGO_HOME") {
+        Some(home) => PathBuf::from(home),
+        None => Path::new(&std::env::var_os("HOME")?).join(".cargo"),
+    };
+    let settings = home.join("config.toml");
+    settings.exists().then_some(settings)
 }
 
 /// Runs `make` unless the tag is there, one process at a time.
@@ -111,6 +221,11 @@ fn bootstrap(suite: &str, packages: &[&str], archive: &Path) -> Command {
 }
 
 fn run(command: &mut Command) -> Result<()> {
+    output(command).map(drop)
+}
+
+/// What a command prints, without the white space around it.
+fn output(command: &mut Command) -> Result<String> {
     let output = command
         .output()
         .with_context(|| format!("cannot run {command:?}"))?;
@@ -120,7 +235,7 @@ fn run(command: &mut Command) -> Result<()> {
         output.status,
         tail(&output.stderr)
     );
-    Ok(())
+    Ok(String::from_utf8(output.stdout)?.trim().to_owned())
 }
 
 /// The end of what a tool said, where its reason stands.
