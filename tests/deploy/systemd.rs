@@ -25,8 +25,9 @@ async fn machine() -> Container {
         .expect("does not panic")
         .expect("a Debian with systemd can be had");
     let mut args = vec![
-        // To mount what a unit may see; systemd needs no more of the machine than that.
+        // To mount what a unit may see, and to map its users: systemd needs no more of the machine than that.
         "--cap-add=SYS_ADMIN",
+        "--cap-add=SYS_PTRACE",
         "--security-opt=seccomp=unconfined",
         "--security-opt=apparmor=unconfined",
         "--tmpfs=/run",
