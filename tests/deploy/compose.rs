@@ -13,6 +13,10 @@ use crate::support::ports;
 use crate::support::wait;
 use crate::upload::{TOKEN, post, read_back};
 
+/// As deploy/README.md has it.
+const DUMP: &str = "MYSQL_PWD=$(cat /run/secrets/database-password) mariadb-dump --user=perf_tracking \
+    --host=127.0.0.1 --single-transaction --no-tablespaces perf_tracking";
+
 /// A project of compose; it goes away with the value, and all that it made.
 struct Project {
     name: String,
@@ -119,6 +123,13 @@ async fn compose_brings_the_service_up_with_mariadb_and_keeps_runs_over_a_restar
     let token = project.compose(&token).expect("a token is minted");
     let first = post(&url, &token, 1).await;
     read_back(&url, &token, first, 1).await;
+
+    let dump = project.compose(&["exec", "-T", "database", "sh", "-c", DUMP]);
+    let dump = dump.unwrap_or_else(|error| panic!("{error:#}"));
+    assert!(
+        dump.contains(&format!("{:040x}", 1)),
+        "a back-up holds the run"
+    );
 
     let started = docker(&["inspect", "--format={{.State.StartedAt}}", &service]);
     project
