@@ -12,6 +12,7 @@ use std::sync::Once;
 use std::time::{Duration, Instant};
 
 use backon::{ExponentialBuilder, Retryable as _};
+use chrono::{DateTime, Utc};
 use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue, RETRY_AFTER};
 use reqwest::{Method, RequestBuilder, StatusCode, redirect};
 use serde::de::DeserializeOwned;
@@ -45,6 +46,8 @@ pub struct ClientSettings {
     pub retry_for: Duration,
     /// Hears of every try that failed and is made again after the pause.
     pub on_retry: fn(&ClientError, Duration),
+    /// The time of day, which a `Retry-After` may be given in.
+    pub clock: fn() -> DateTime<Utc>,
 }
 
 /// A connection to a service, kept open between requests.
@@ -246,7 +249,7 @@ impl Client {
         let content_type = header(CONTENT_TYPE);
         let location = header(reqwest::header::LOCATION);
         let retry_after =
-            header(RETRY_AFTER).and_then(|text| retry::after(&text, chrono::Utc::now()));
+            header(RETRY_AFTER).and_then(|text| retry::after(&text, (self.settings.clock)()));
         let body = response
             .bytes()
             .await

@@ -23,6 +23,7 @@ pub(super) fn open(args: ClientArgs) -> anyhow::Result<Client> {
         timeout: args.timeout,
         retry_for: args.retry_for,
         on_retry: note_retry,
+        clock: super::clock::now,
     })?;
     Ok(client)
 }

@@ -36,6 +36,7 @@ pub(super) fn run(args: HealthArgs) -> anyhow::Result<Outcome> {
         timeout: TIMEOUT,
         retry_for: Duration::ZERO,
         on_retry: |_, _| {},
+        clock: super::clock::now,
     })?;
     match super::runtime()?.block_on(client.ready()) {
         Ok(()) => print(&format!("{shown} is ready\n")),

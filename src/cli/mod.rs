@@ -1,6 +1,7 @@
 //! The command line: one file a subcommand, from flags over a call to an [`Outcome`].
 
 mod client;
+mod clock;
 mod health;
 mod history;
 mod logging;

@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use axum::http::HeaderValue;
-use chrono::Utc;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::Semaphore;
@@ -102,7 +101,7 @@ fn state(settings: &ServeSettings, keys: KeyRing) -> anyhow::Result<AppState> {
         ))),
         readiness: Readiness::default(),
         telemetry: Telemetry::install()?,
-        clock: Utc::now,
+        clock: super::clock::now,
     })
 }
 

@@ -57,6 +57,10 @@ async fn a_wait_that_is_too_long_is_not_begun() {
 }
 
 #[tokio::test]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the binary goes by the real clock"
+)]
 async fn a_date_to_come_back_at_is_understood() {
     let date = httpdate::fmt_http_date(std::time::SystemTime::now() + Duration::from_secs(7200));
     let header = format!("Retry-After: {date}");

@@ -13,7 +13,7 @@ use serde_json::{Value as Json, json};
 
 use crate::auth::{KeyRing, MAX_TOKEN_BYTES, Peek, TokenError, peek};
 use crate::cli::shown::looks_like_token;
-use crate::cli::{Outcome, print};
+use crate::cli::{Outcome, clock, print};
 use crate::config::{DataDirArgs, TokenArgs, TokenSettings};
 
 const VARIABLE: &str = "PERF_TRACKING_TOKEN";
@@ -51,7 +51,7 @@ type Judged = Result<(), String>;
 
 pub(super) fn run(args: InspectArgs) -> anyhow::Result<Outcome> {
     let token = read(args.file.as_deref())?;
-    let now = Utc::now();
+    let now = clock::now();
     let judged = judge(&token, &args.tokens.check(&args.data), now);
     let peek = peek(&token).ok();
     let text = if args.json {

@@ -3,11 +3,10 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use chrono::Utc;
 use clap::Args;
 
 use crate::auth::{KeyRing, LoadedKeys, Narrow, Subject, TokenRequest};
-use crate::cli::{Outcome, print};
+use crate::cli::{Outcome, clock, print};
 use crate::config::{DataDirArgs, SecretArgs, TokenSettings, parse_duration};
 use crate::domain::{Branch, Pipeline, Repo, Scope, Workload};
 
@@ -104,7 +103,7 @@ pub(super) fn run(args: IssueArgs) -> anyhow::Result<Outcome> {
         );
     }
     let token = ring
-        .issue(request, Utc::now())
+        .issue(request, clock::now())
         .map_err(|error| anyhow::anyhow!("--expires: {error}"))?;
     print(&format!("{token}\n"))
 }
