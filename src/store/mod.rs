@@ -13,6 +13,7 @@ mod error;
 mod heads;
 mod history;
 mod migrate;
+mod pool;
 mod record;
 mod runs;
 mod schema;
