@@ -1,11 +1,14 @@
 //! The service is asked to end, as an upgrade does.
 
+use std::time::{Duration, Instant};
+
 use futures_util::future::join_all;
 use reqwest::StatusCode;
 use sqlx::{Connection as _, Executor as _, SqliteConnection};
+use tokio::net::TcpStream;
 
 use crate::audit::audit;
-use crate::bench::{Bench, PATIENCE, Place, gauge, impatient};
+use crate::bench::{Bench, PATIENCE, Place, await_readiness, gauge, impatient};
 use crate::fleet::{Fleet, UPLOADERS};
 use crate::plan::Planned;
 use crate::support::service::{Service, ServiceOptions, http_client};
@@ -53,12 +56,14 @@ pub(crate) async fn answers_what_is_under_way(bench: &Bench) {
     .await
     .unwrap_or_else(|error| panic!("{error:#}"));
     service.ask_to_end();
-    wait::until("it takes no more connections", PATIENCE, async || {
-        match tokio::net::TcpStream::connect(service.address()).await {
+    wait::until(
+        "it takes no more connections",
+        PATIENCE,
+        async || match TcpStream::connect(service.address()).await {
             Ok(_) => Err("it does"),
             Err(_) => Ok(()),
-        }
-    })
+        },
+    )
     .await
     .unwrap_or_else(|error| panic!("{error:#}"));
     holder
@@ -81,6 +86,25 @@ pub(crate) async fn answers_what_is_under_way(bench: &Bench) {
     );
 }
 
+/// A browser opens connections that it may never use; a stop does not wait for them.
+pub(crate) async fn silent_connections_do_not_hold_it(bench: &Bench) {
+    let ground = bench.ground(Place::Sqlite).await;
+    let mut service = Service::start(ServiceOptions::with_database(&ground.url)).await;
+    let silent = TcpStream::connect(service.address()).await;
+    let silent = silent.expect("the service listens");
+    // Answered after it, so the silent one is accepted by then.
+    await_readiness(&service, 200).await;
+    let asked = Instant::now();
+    let status = service.terminate().await;
+    assert!(status.success(), "the service ended with {status}");
+    let took = asked.elapsed();
+    assert!(
+        took < Duration::from_secs(8),
+        "it ended only after {took:?}"
+    );
+    drop(silent);
+}
+
 /// An upgrade under load: it ends well, and what it acknowledged is there when it starts again.
 pub(crate) async fn under_load(bench: &Bench, place: Place) {
     let ground = bench.ground(place).await;
@@ -89,7 +113,7 @@ pub(crate) async fn under_load(bench: &Bench, place: Place) {
     let mut ready_again = Vec::new();
     for _ in 0..3 {
         fleet.await_acknowledged(100).await;
-        let asked = std::time::Instant::now();
+        let asked = Instant::now();
         let status = service.terminate().await;
         assert!(status.success(), "the service ended with {status}");
         service.restart().await;
