@@ -123,7 +123,7 @@ async fn prepare(state: &AppState, welcome: &str) -> anyhow::Result<()> {
     loop {
         match state.store.migrate().await {
             Ok(()) => break,
-            Err(error) if error.is_transient() => {
+            Err(error) if error.may_pass() => {
                 tracing::warn!(%error, "waiting for the database");
                 tokio::time::sleep(START_PAUSE).await;
             }

@@ -4,6 +4,7 @@ use std::convert::Infallible;
 use std::future::Future;
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use axum::Router;
@@ -15,7 +16,7 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, watch};
 use tower::ServiceExt;
 
 /// What connections may take.
@@ -32,6 +33,10 @@ pub struct Connections {
 /// The pause after a failed accept: what fails is mostly the number of open files, for a moment.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
+/// Time that a new connection has to begin its first request once the service stops. A browser opens
+/// connections that it may never use, and a stop does not wait for them.
+const LAST_CALL: Duration = Duration::from_secs(1);
+
 /// Serves `router` on `listener` until `stop` ends; then accepts nothing more, finishes what has
 /// begun, and returns.
 pub async fn serve(
@@ -42,21 +47,28 @@ pub async fn serve(
 ) {
     let open = GracefulShutdown::new();
     let places = Arc::new(Semaphore::new(connections.limit));
+    let (stopping, _) = watch::channel(false);
     let accepting = async {
         loop {
             let Ok(place) = Arc::clone(&places).acquire_owned().await else {
                 return;
             };
             let stream = accept(&listener).await;
-            let service = TowerToHyperService::new(answering(router.clone()));
+            let used = Arc::new(AtomicBool::new(false));
+            let service = answering(router.clone(), Arc::clone(&used));
+            let service = TowerToHyperService::new(service);
             let connection = http1::Builder::new()
                 .timer(TokioTimer::new())
                 .header_read_timeout(connections.head_time)
                 .serve_connection(TokioIo::new(stream), service);
             let connection = open.watch(connection);
+            let stopping = stopping.subscribe();
             tokio::spawn(async move {
-                // A client that went away needs no answer.
-                let _ = connection.await;
+                tokio::select! {
+                    // A client that went away needs no answer.
+                    _ = connection => {}
+                    () = stays_unused(&used, stopping) => {}
+                }
                 drop(place);
             });
         }
@@ -66,6 +78,7 @@ pub async fn serve(
         () = stop => {}
     }
     drop(listener);
+    stopping.send_replace(true);
     if tokio::time::timeout(connections.grace, open.shutdown())
         .await
         .is_err()
@@ -92,8 +105,19 @@ async fn accept_failed(error: &io::Error) {
     tokio::time::sleep(ACCEPT_PAUSE).await;
 }
 
+/// Ends once the service stops and the connection has brought no request by the last call.
+async fn stays_unused(used: &AtomicBool, mut stopping: watch::Receiver<bool>) {
+    // An error means that the service has stopped already.
+    let _ = stopping.wait_for(|stopping| *stopping).await;
+    tokio::time::sleep(LAST_CALL).await;
+    if used.load(Ordering::Relaxed) {
+        std::future::pending().await
+    }
+}
+
 fn answering(
     router: Router,
+    used: Arc<AtomicBool>,
 ) -> impl tower::Service<
     Request<Incoming>,
     Response = axum::response::Response,
@@ -102,6 +126,7 @@ fn answering(
 > + Clone
 + Send {
     tower::service_fn(move |request: Request<Incoming>| {
+        used.store(true, Ordering::Relaxed);
         router.clone().oneshot(request.map(Body::new))
     })
 }

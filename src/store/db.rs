@@ -9,16 +9,17 @@ use sea_query::{
 };
 use sea_query_sqlx::SqlxBinder;
 use sqlx::mysql::{
-    MySqlConnectOptions, MySqlPool, MySqlPoolOptions, MySqlQueryResult, MySqlRow, MySqlSslMode,
+    MySqlConnectOptions, MySqlDatabaseError, MySqlQueryResult, MySqlRow, MySqlSslMode,
     MySqlTypeInfo, MySqlValueRef,
 };
-use sqlx::pool::{PoolConnection, PoolConnectionMetadata};
+use sqlx::pool::PoolConnection;
 use sqlx::sqlite::{
     SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteQueryResult,
     SqliteRow, SqliteSynchronous, SqliteTypeInfo, SqliteValueRef,
 };
 use sqlx::{AssertSqlSafe, Connection, FromRow, MySql, Pool, Sqlite};
 
+use super::pool::{ServerConnection, ServerPool};
 use super::{PoolUse, StoreError, StoreOptions};
 use crate::config::{DatabaseScheme, DatabaseUrl};
 use crate::domain::Value;
@@ -29,17 +30,13 @@ pub(super) enum Db {
     /// Statements are prepared. One connection writes, several read beside it.
     Sqlite { read: SqlitePool, write: SqlitePool },
     /// Statements are prepared.
-    MySql(MySqlPool),
+    MySql(ServerPool),
     /// Statements go out as text.
-    Text(MySqlPool),
+    Text(ServerPool),
 }
 
 /// Connections that read an embedded file; more would wait for the same processors.
 const SQLITE_READERS: u32 = 4;
-/// Drizzle drops a connection that is idle for 330 s.
-const IDLE_TIMEOUT: Duration = Duration::from_secs(240);
-/// A connection that was idle for longer is asked whether it still lives before it is used.
-const TRUSTED_IDLE: Duration = Duration::from_secs(1);
 
 impl Db {
     pub(super) fn open(url: &DatabaseUrl, options: &StoreOptions) -> Result<Self, StoreError> {
@@ -51,6 +48,10 @@ impl Db {
                     SqlitePoolOptions::new()
                         .max_connections(connections)
                         .acquire_timeout(options.timeout)
+                        // The last connection to close takes the log of the file with it, and a
+                        // full disk has no room for another: there is always one that reads.
+                        .idle_timeout(None)
+                        .max_lifetime(None)
                         .connect_lazy_with(connect.clone())
                 };
                 Ok(Self::Sqlite {
@@ -60,12 +61,16 @@ impl Db {
             }
             DatabaseScheme::MySql => {
                 let connect = url.expose().parse::<MySqlConnectOptions>()?;
-                Ok(Self::MySql(server_pool(options).connect_lazy_with(connect)))
+                let seconds = options.timeout.as_secs_f64().ceil().max(1.0);
+                Ok(Self::MySql(ServerPool::new(connect, options, move |c| {
+                    Box::pin(limit_waits(c, seconds))
+                })))
             }
             DatabaseScheme::Drizzle => {
-                let pool = server_pool(options)
-                    .after_connect(|connection, _| Box::pin(check_escapes(connection)));
-                Ok(Self::Text(pool.connect_lazy_with(text_options(url)?)))
+                let connect = text_options(url)?;
+                Ok(Self::Text(ServerPool::new(connect, options, |c| {
+                    Box::pin(check_escapes(c))
+                })))
             }
         }
     }
@@ -101,11 +106,7 @@ impl Db {
                 idle: idle(read) + idle(write),
                 limit: read.options().get_max_connections() + write.options().get_max_connections(),
             },
-            Self::MySql(pool) | Self::Text(pool) => PoolUse {
-                open: pool.size(),
-                idle: idle(pool),
-                limit: pool.options().get_max_connections(),
-            },
+            Self::MySql(pool) | Self::Text(pool) => pool.usage(),
         }
     }
 }
@@ -142,24 +143,36 @@ fn sqlite_options(
         .busy_timeout(busy_timeout))
 }
 
-/// An upload's transaction is five statements; a ping before each would be a sixth round trip.
-fn server_pool(options: &StoreOptions) -> MySqlPoolOptions {
-    MySqlPoolOptions::new()
-        .max_connections(options.connections)
-        .acquire_timeout(options.timeout)
-        .idle_timeout(IDLE_TIMEOUT)
-        .test_before_acquire(false)
-        .before_acquire(|connection, metadata| Box::pin(still_lives(connection, metadata)))
+/// The server gives up when the use case does.
+///
+/// It does not notice that a client has gone while a statement waits for a lock, nor that a network
+/// lost a client in the middle of a transaction: without limits, it would hold the locks of such a
+/// one for hours, everyone else would wait for them, and their connections would pile up.
+async fn limit_waits(
+    connection: &mut sqlx::MySqlConnection,
+    seconds: f64,
+) -> Result<(), sqlx::Error> {
+    // MariaDB has a limit for a transaction in which nothing happens, others one for any silence.
+    for silence in ["idle_transaction_timeout", "wait_timeout"] {
+        let sql = format!(
+            "SET SESSION innodb_lock_wait_timeout = {seconds}, SESSION {silence} = {seconds}"
+        );
+        match sqlx::raw_sql(AssertSqlSafe(sql))
+            .execute(&mut *connection)
+            .await
+        {
+            Err(error) if is_unknown_variable(&error) => {}
+            result => return result.map(drop),
+        }
+    }
+    Ok(())
 }
 
-async fn still_lives(
-    connection: &mut sqlx::MySqlConnection,
-    metadata: PoolConnectionMetadata,
-) -> Result<bool, sqlx::Error> {
-    if metadata.idle_for < TRUSTED_IDLE {
-        return Ok(true);
-    }
-    connection.ping().await.map(|()| true)
+fn is_unknown_variable(error: &sqlx::Error) -> bool {
+    let cause = error
+        .as_database_error()
+        .and_then(|cause| cause.try_downcast_ref::<MySqlDatabaseError>());
+    cause.is_some_and(|cause| cause.number() == 1193)
 }
 
 /// Drizzle knows none of the variables that `sqlx` sets on connect, and offers no TLS.
@@ -187,8 +200,8 @@ async fn check_escapes(connection: &mut sqlx::MySqlConnection) -> Result<(), sql
 
 enum Connected {
     Sqlite(PoolConnection<Sqlite>),
-    MySql(PoolConnection<MySql>),
-    Text(PoolConnection<MySql>),
+    MySql(ServerConnection),
+    Text(ServerConnection),
 }
 
 /// What a statement did.
@@ -229,10 +242,7 @@ impl Drop for Session {
     fn drop(&mut self) {
         match self.0.take() {
             Some(Connected::Sqlite(connection)) => drop(connection.detach()),
-            Some(Connected::MySql(connection) | Connected::Text(connection)) => {
-                drop(connection.detach());
-            }
-            None => {}
+            server => drop(server),
         }
     }
 }
@@ -244,7 +254,12 @@ impl Session {
 
     /// Gives the connection back to the pool; outside a transaction, between two statements.
     pub(super) fn finish(mut self) {
-        drop(self.0.take());
+        match self.0.take() {
+            Some(Connected::MySql(connection) | Connected::Text(connection)) => {
+                connection.give_back();
+            }
+            sqlite => drop(sqlite),
+        }
     }
 
     fn connected(&mut self) -> Result<&mut Connected, sqlx::Error> {

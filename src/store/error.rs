@@ -77,20 +77,48 @@ pub enum StoreError {
 }
 
 impl StoreError {
-    /// Whether the same use case may succeed later, without a person.
+    /// Whether it pays to try the same use case again at once, in the time that it has left.
     pub fn is_transient(&self) -> bool {
         matches!(self, Self::Unreachable(_) | Self::Busy(_))
     }
+
+    /// Whether the cause lies around the database, so that it may pass while a service waits.
+    pub fn may_pass(&self) -> bool {
+        self.is_transient() || matches!(self, Self::TimedOut(_) | Self::Full(_))
+    }
+
+    /// The same error once more, for another upload that met it; `None` where the upload itself may
+    /// be at fault.
+    pub(super) fn of_all(&self) -> Option<Self> {
+        let cause = |cause: &sqlx::Error| sqlx::Error::Io(std::io::Error::other(cause.to_string()));
+        match self {
+            Self::Unreachable(error) => Some(Self::Unreachable(cause(error))),
+            Self::Busy(error) => Some(Self::Busy(cause(error))),
+            Self::TimedOut(limit) => Some(Self::TimedOut(*limit)),
+            Self::Full(error) => Some(Self::Full(cause(error))),
+            Self::Refused(error) => Some(Self::Refused(cause(error))),
+            _ => None,
+        }
+    }
 }
 
-/// The server is going away, or is not yet part of its cluster, or has no connection to spare.
+/// The server is going away, or is not yet part of its cluster, or has no connection or thread to
+/// spare, or was made a replica by a failover (1290, 1792, 1836), or has forgotten a prepared
+/// statement behind a proxy (1243), or its own storage is away (9001 and up, TiDB).
 const AWAY: &[u16] = &[
-    1040, 1053, 1077, 1079, 1129, 1152, 1158, 1159, 1160, 1161, 1203, 1205, 1927, 3169, 4031,
+    1037, 1038, 1040, 1041, 1053, 1077, 1079, 1129, 1135, 1152, 1158, 1159, 1160, 1161, 1203, 1243,
+    1290, 1317, 1792, 1836, 1927, 3032, 3169, 4031, 9001, 9002, 9005,
 ];
-/// 1213 deadlock, 1020 a row changed under a snapshot (MariaDB), 3572 a lock that is not waited for.
-const BUSY: &[u16] = &[1213, 1020, 3572];
+/// 1205 a lock was waited for in vain, 1213 deadlock, 1020 a row changed under a snapshot (MariaDB),
+/// 1412 and 1615 a table changed, 3101 another node was first, 3572 a lock that is not waited for,
+/// and the same of TiDB.
+const BUSY: &[u16] = &[
+    1020, 1205, 1213, 1412, 1615, 3101, 3572, 8022, 8028, 9003, 9004, 9007,
+];
 /// Table full, disk full, no more room in a row log.
 const FULL: &[u16] = &[1021, 1114, 3675];
+/// The operating system turned the server down: only the text says that it had no room (errno 28).
+const SYSTEM: &[u16] = &[1026, 1030, 1180];
 /// Access denied, unknown database, host not allowed, unknown authentication.
 const REFUSED: &[u16] = &[1044, 1045, 1049, 1130, 1251, 1698, 2059];
 /// "WSREP has not yet prepared node for application use" is an unknown command with its own text.
@@ -117,9 +145,15 @@ fn from_database(error: sqlx::Error) -> StoreError {
     };
     match cause.try_downcast_ref::<MySqlDatabaseError>() {
         Some(cause) => {
-            let not_in_cluster =
-                cause.number() == UNKNOWN_COMMAND && cause.message().contains("WSREP");
-            from_server(cause.number(), not_in_cluster, error)
+            let (number, text) = (cause.number(), cause.message());
+            let not_in_cluster = number == UNKNOWN_COMMAND && text.contains("WSREP");
+            let no_room = SYSTEM.contains(&number)
+                && (text.contains("error 28") || text.contains("rrcode: 28"));
+            match () {
+                () if not_in_cluster => StoreError::Unreachable(error),
+                () if no_room => StoreError::Full(error),
+                () => from_server(number, error),
+            }
         }
         None => {
             let code = cause.code().and_then(|code| code.parse().ok());
@@ -128,9 +162,8 @@ fn from_database(error: sqlx::Error) -> StoreError {
     }
 }
 
-fn from_server(number: u16, not_in_cluster: bool, error: sqlx::Error) -> StoreError {
+fn from_server(number: u16, error: sqlx::Error) -> StoreError {
     match number {
-        _ if not_in_cluster => StoreError::Unreachable(error),
         n if AWAY.contains(&n) => StoreError::Unreachable(error),
         n if BUSY.contains(&n) => StoreError::Busy(error),
         n if FULL.contains(&n) => StoreError::Full(error),
@@ -139,14 +172,21 @@ fn from_server(number: u16, not_in_cluster: bool, error: sqlx::Error) -> StoreEr
     }
 }
 
-/// SQLite's result code, whose low byte is the kind: 5 busy, 6 locked, 10 input or output, 13 full,
-/// 14 cannot open, 23 not authorised, 26 not a database.
+/// The log's shared index (`-shm`) could not grow, for which a full disk is the cause.
+const NO_ROOM_FOR_INDEX: u32 = 4874;
+
+/// SQLite's result code, whose low byte is the kind: 5 busy, 6 locked, 7 no memory, 8 read-only,
+/// 10 input or output, 13 full, 14 cannot open, 15 a race of locks, 17 the schema changed,
+/// 23 not authorised, 26 not a database.
 fn from_sqlite(code: Option<u32>, error: sqlx::Error) -> StoreError {
+    if code == Some(NO_ROOM_FOR_INDEX) {
+        return StoreError::Full(error);
+    }
     match code.map(|code| code & 0xff) {
-        Some(5 | 6) => StoreError::Busy(error),
-        Some(10 | 14) => StoreError::Unreachable(error),
+        Some(5 | 6 | 15 | 17) => StoreError::Busy(error),
+        Some(7 | 10 | 14) => StoreError::Unreachable(error),
         Some(13) => StoreError::Full(error),
-        Some(23 | 26) => StoreError::Refused(error),
+        Some(8 | 23 | 26) => StoreError::Refused(error),
         _ => StoreError::Other(error),
     }
 }

@@ -4,12 +4,14 @@
 //! roll back. So a migration is a list of statements that may each run twice, is recorded once all
 //! have run, and is simply run again by whoever finds it unrecorded. A lock only saves work.
 
+use std::time::Duration;
+
 use sea_query::{Expr, Iden, InsertStatement, OnConflict, Order, Query, SelectStatement};
 use sqlx::FromRow;
 use sqlx::migrate::{Migration, Migrator};
 
 use super::db::{Db, Session};
-use super::{StoreError, retries};
+use super::{StoreError, retries, within};
 use backon::Retryable;
 
 static SQLITE: Migrator = sqlx::migrate!("migrations/sqlite");
@@ -26,6 +28,11 @@ enum PerfTrackingMigrations {
 const CREATE_TABLE: &str = "CREATE TABLE IF NOT EXISTS perf_tracking_migrations (\
     version BIGINT NOT NULL PRIMARY KEY, checksum VARCHAR(96) NOT NULL)";
 
+/// A change of a large table takes its time; one that has taken this long was lost with the network.
+const CHANGE_LIMIT: Duration = Duration::from_secs(3600);
+
+/// How long [`LOCK`] waits.
+const LOCK_WAIT: Duration = Duration::from_secs(60);
 /// Waited for this long at most, as another service may die with it on a server that goes on.
 const LOCK: &str = "SELECT GET_LOCK('perf_tracking_migrations', 60)";
 const UNLOCK: &str = "SELECT RELEASE_LOCK('perf_tracking_migrations')";
@@ -36,46 +43,54 @@ struct Applied {
     checksum: String,
 }
 
-/// Applies what is not applied yet.
-pub(super) async fn run(db: &Db) -> Result<(), StoreError> {
-    (|| attempt(db))
+/// Applies what is not applied yet. A database that says nothing for `limit` is given up.
+pub(super) async fn run(db: &Db, limit: Duration) -> Result<(), StoreError> {
+    (|| attempt(db, limit))
         .retry(retries().with_max_times(20))
         .when(|error: &StoreError| matches!(error, StoreError::Busy(_)))
         .await
 }
 
-async fn attempt(db: &Db) -> Result<(), StoreError> {
+async fn attempt(db: &Db, limit: Duration) -> Result<(), StoreError> {
     let mut session = db.write().await?;
     match db {
         Db::Sqlite { .. } => {
             session.begin_write().await?;
-            apply_missing(&mut session, &SQLITE).await?;
+            apply_missing(&mut session, &SQLITE, limit).await?;
             session.commit().await?;
         }
-        Db::MySql(_) => apply_locked(&mut session, &MYSQL).await?,
-        Db::Text(_) => apply_locked(&mut session, &DRIZZLE).await?,
+        Db::MySql(_) => apply_locked(&mut session, &MYSQL, limit).await?,
+        Db::Text(_) => apply_locked(&mut session, &DRIZZLE, limit).await?,
     }
     session.finish();
     Ok(())
 }
 
 /// A server that has no such locks, as a node of a cluster may, does without.
-async fn apply_locked(session: &mut Session, migrator: &Migrator) -> Result<(), StoreError> {
-    let locked = match session.raw_number(LOCK).await {
+async fn apply_locked(
+    session: &mut Session,
+    migrator: &Migrator,
+    limit: Duration,
+) -> Result<(), StoreError> {
+    let locked = match within(LOCK_WAIT + limit, session.raw_number(LOCK)).await {
         Ok(answer) => answer == Some(1),
         Err(StoreError::Other(_)) => false,
         Err(error) => return Err(error),
     };
-    apply_missing(session, migrator).await?;
+    apply_missing(session, migrator, limit).await?;
     if locked {
-        session.raw_number(UNLOCK).await?;
+        within(limit, session.raw_number(UNLOCK)).await?;
     }
     Ok(())
 }
 
-async fn apply_missing(session: &mut Session, migrator: &Migrator) -> Result<(), StoreError> {
-    session.raw(CREATE_TABLE).await?;
-    let applied: Vec<Applied> = session.fetch_all(&select_applied()).await?;
+async fn apply_missing(
+    session: &mut Session,
+    migrator: &Migrator,
+    limit: Duration,
+) -> Result<(), StoreError> {
+    within(limit, session.raw(CREATE_TABLE)).await?;
+    let applied: Vec<Applied> = within(limit, session.fetch_all(&select_applied())).await?;
     check(&applied, migrator)?;
     let missing = migrator.iter().filter(|migration| {
         applied
@@ -84,9 +99,9 @@ async fn apply_missing(session: &mut Session, migrator: &Migrator) -> Result<(),
     });
     for migration in missing {
         for statement in statements(migration.sql.as_str()) {
-            run_again(session, &statement).await?;
+            within(CHANGE_LIMIT, run_again(session, &statement)).await?;
         }
-        session.execute(&record(migration)).await?;
+        within(limit, session.execute(&record(migration))).await?;
         tracing::info!(version = migration.version, name = %migration.description, "migrated");
     }
     Ok(())

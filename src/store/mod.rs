@@ -13,6 +13,7 @@ mod error;
 mod heads;
 mod history;
 mod migrate;
+mod pool;
 mod record;
 mod runs;
 mod schema;
@@ -97,7 +98,8 @@ impl Store {
     /// A database that cannot be reached, that a newer service has migrated, or whose migrations
     /// are not the ones of this binary.
     pub async fn migrate(&self) -> Result<(), StoreError> {
-        migrate::run(&self.db).await
+        migrate::run(&self.db, self.timeout).await?;
+        self.ping().await
     }
 
     /// Whether the database answers.

@@ -4,8 +4,10 @@
 //! So the uploads that wait while one group is on its way to the disk form the next group: each is
 //! answered only once its group is on disk, and the disk is synced once for all of them.
 
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
+use futures_util::FutureExt as _;
 use tokio::sync::{mpsc, oneshot};
 
 use super::StoreError;
@@ -60,16 +62,22 @@ async fn write_group(db: &Db, known: &KnownMetrics, group: &mut Vec<Upload>) {
                 answer(upload, Ok(recorded));
             }
         }
-        // One of them may be at fault: each then stands or falls alone.
-        Err(_) if group.len() > 1 => {
-            for upload in group.drain(..) {
-                write_alone(db, known, upload).await;
-            }
-        }
-        Err(error) => {
+        Err(error) if group.len() == 1 => {
             if let Some(upload) = group.pop() {
                 answer(upload, Err(error));
             }
+        }
+        Err(error) => fail_group(db, known, group, &error).await,
+    }
+}
+
+/// What the database met with, all of them met with: to try each alone would hold up the next group
+/// as many times as long. Else one of them may be at fault, and each stands or falls alone.
+async fn fail_group(db: &Db, known: &KnownMetrics, group: &mut Vec<Upload>, error: &StoreError) {
+    for upload in group.drain(..) {
+        match error.of_all() {
+            Some(error) => answer(upload, Err(error)),
+            None => write_alone(db, known, upload).await,
         }
     }
 }
@@ -84,7 +92,21 @@ fn gone() -> StoreError {
     StoreError::Unreachable(sqlx::Error::WorkerCrashed)
 }
 
+/// Stores the runs of `group`. A panic costs the group alone, not all uploads that come after it.
 async fn commit(
+    db: &Db,
+    known: &KnownMetrics,
+    group: &[Upload],
+) -> Result<Vec<Recorded>, StoreError> {
+    // What a panic leaves behind is a session, which closes its connection, and a cache that only
+    // ever learns what is committed.
+    AssertUnwindSafe(commit_once(db, known, group))
+        .catch_unwind()
+        .await
+        .unwrap_or(Err(StoreError::Other(sqlx::Error::WorkerCrashed)))
+}
+
+async fn commit_once(
     db: &Db,
     known: &KnownMetrics,
     group: &[Upload],

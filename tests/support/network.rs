@@ -19,6 +19,8 @@ pub(crate) enum Mode {
     Blackhole,
     /// Open connections are reset, new ones refused: the host is up, the server is not.
     Refuse,
+    /// New connections pass, those of a black hole stay in it: a firewall that was restarted and knows none of them.
+    PassNew,
 }
 
 /// A TCP proxy on a port of its own in front of `upstream`. It ends when dropped.
@@ -86,6 +88,11 @@ impl NetworkGate {
         self.set(Mode::Pass).await;
     }
 
+    /// Lets new connections through and none that is open now: they stay dead, and nobody is told.
+    pub(crate) async fn heal_for_new_connections(&self) {
+        self.set(Mode::PassNew).await;
+    }
+
     /// Returns once the mode holds: once new connections meet it.
     pub(crate) async fn set(&self, mode: Mode) {
         let (done, is_done) = oneshot::channel();
@@ -112,7 +119,9 @@ async fn keep(
         .local_addr()
         .expect("a bound listener has an address");
     let mut listener = Some(listener);
-    let (mode, _) = watch::channel(Mode::Pass);
+    let (mut mode, _) = watch::channel(Mode::Pass);
+    // The modes of connections that nothing but a reset reaches any more.
+    let mut lost = Vec::new();
     loop {
         tokio::select! {
             order = orders.recv() => {
@@ -122,7 +131,19 @@ async fn keep(
                     (_, Some(open)) => Some(open),
                     (_, None) => Some(TcpListener::bind(address).await.expect("the gate's port is still its own")),
                 };
-                mode.send_replace(order.mode);
+                match order.mode {
+                    Mode::PassNew => {
+                        mode.send_replace(Mode::Blackhole);
+                        lost.push(std::mem::replace(&mut mode, watch::channel(Mode::Pass).0));
+                    }
+                    Mode::Refuse => {
+                        lost.clear();
+                        mode.send_replace(Mode::Refuse);
+                    }
+                    Mode::Pass | Mode::Blackhole => {
+                        mode.send_replace(order.mode);
+                    }
+                }
                 // The test may be gone already.
                 let _ = order.done.send(());
             }

@@ -148,14 +148,19 @@ impl Service {
             .expect("a running service can be killed");
     }
 
-    /// Asks the process to end, as systemd and Kubernetes do, and waits for it.
+    /// Asks the process to end, as systemd and Kubernetes do, and does not wait for it.
+    pub(crate) fn ask_to_end(&self) {
+        if let Some(pid) = self.pid() {
+            kill_process(pid, Signal::TERM).expect("a running service can be signalled");
+        }
+    }
+
+    /// Asks the process to end and waits for it.
     ///
     /// # Panics
     /// Where it has not ended in time, with the end of its log.
     pub(crate) async fn terminate(&mut self) -> ExitStatus {
-        if let Some(pid) = self.pid() {
-            kill_process(pid, Signal::TERM).expect("a running service can be signalled");
-        }
+        self.ask_to_end();
         match tokio::time::timeout(TERMINATE_DEADLINE, self.child.wait()).await {
             Ok(status) => status.expect("a child can be waited for"),
             Err(_) => panic!(
@@ -174,11 +179,16 @@ impl Service {
             .kill()
             .await
             .expect("what runs can be killed, and what has ended needs it not");
-        self.child = launch(&self.options, self.address, self.scratch.path())
-            .expect("what started once starts again");
+        self.launch_again();
         self.wait_ready()
             .await
             .unwrap_or_else(|error| panic!("{error:#}"));
+    }
+
+    /// Starts a killed service again and does not wait until it can serve.
+    pub(crate) fn launch_again(&mut self) {
+        self.child = launch(&self.options, self.address, self.scratch.path())
+            .expect("what started once starts again");
     }
 
     /// All that it wrote to its standard output and error, over restarts.
@@ -187,7 +197,8 @@ impl Service {
         String::from_utf8_lossy(&log).into_owned()
     }
 
-    fn log_tail(&self) -> String {
+    /// The end of [`Service::log`].
+    pub(crate) fn log_tail(&self) -> String {
         let log = self.log();
         let lines: Vec<_> = log.lines().collect();
         lines[lines.len().saturating_sub(30)..].join("\n")
