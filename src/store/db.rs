@@ -19,7 +19,7 @@ use sqlx::sqlite::{
 };
 use sqlx::{AssertSqlSafe, Connection, FromRow, MySql, Pool, Sqlite};
 
-use super::pool::{ServerConnection, ServerPool};
+use super::pool::{self, ServerConnection, ServerPool};
 use super::{PoolUse, StoreError, StoreOptions};
 use crate::config::{DatabaseScheme, DatabaseUrl};
 use crate::domain::Value;
@@ -62,15 +62,17 @@ impl Db {
             DatabaseScheme::MySql => {
                 let connect = url.expose().parse::<MySqlConnectOptions>()?;
                 let seconds = options.timeout.as_secs_f64().ceil().max(1.0);
-                Ok(Self::MySql(ServerPool::new(connect, options, move |c| {
-                    Box::pin(limit_waits(c, seconds))
-                })))
+                let pool = ServerPool::new(connect, options, move |connection| {
+                    Box::pin(limit_waits(connection, seconds))
+                });
+                pool.map(Self::MySql)
             }
             DatabaseScheme::Drizzle => {
                 let connect = text_options(url)?;
-                Ok(Self::Text(ServerPool::new(connect, options, |c| {
-                    Box::pin(check_escapes(c))
-                })))
+                let pool = ServerPool::new(connect, options, |connection| {
+                    Box::pin(check_escapes(connection))
+                });
+                pool.map(Self::Text)
             }
         }
     }
@@ -242,7 +244,10 @@ impl Drop for Session {
     fn drop(&mut self) {
         match self.0.take() {
             Some(Connected::Sqlite(connection)) => drop(connection.detach()),
-            server => drop(server),
+            Some(Connected::MySql(connection) | Connected::Text(connection)) => {
+                pool::close(connection);
+            }
+            None => {}
         }
     }
 }
@@ -254,12 +259,7 @@ impl Session {
 
     /// Gives the connection back to the pool; outside a transaction, between two statements.
     pub(super) fn finish(mut self) {
-        match self.0.take() {
-            Some(Connected::MySql(connection) | Connected::Text(connection)) => {
-                connection.give_back();
-            }
-            sqlite => drop(sqlite),
-        }
+        drop(self.0.take());
     }
 
     fn connected(&mut self) -> Result<&mut Connected, sqlx::Error> {

@@ -1,22 +1,22 @@
-//! The connections to a database server.
+//! The connections to a database server, in a pool that never waits for a dead one.
 //!
-//! `sqlx` has a pool, which waits without a limit of its own for whatever it says to a connection:
-//! the ping before it takes one back, the farewell before it closes one. Where a network drops
-//! packets, the system gives up after a quarter of an hour, and the pool is full of dead connections
-//! until then. This one says nothing to a connection that it gives up, takes back only those whose
-//! use case ended well, so that there is nothing to ask, and pings within a limit.
+//! The driver's own pool talks to a connection when it takes it back and when it closes it, and
+//! waits for the answer without a limit. Where a network drops packets the system gives up after a
+//! quarter of an hour, and that pool is full of dead connections until then. `deadpool` says
+//! nothing to a connection but what stands here, and that within limits.
 
-use std::ops::{Deref, DerefMut};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use deadpool::Runtime;
+use deadpool::managed::{
+    Manager, Metrics, Object, Pool, PoolError, QueueMode, RecycleError, RecycleResult,
+};
 use futures_util::future::BoxFuture;
 use sqlx::mysql::{MySqlConnectOptions, MySqlConnection};
 use sqlx::{ConnectOptions as _, Connection as _};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::time::timeout;
 
-use super::{PoolUse, StoreOptions};
+use super::{PoolUse, StoreError, StoreOptions};
 
 /// Drizzle drops a connection that is idle for 330 s.
 const IDLE_LIMIT: Duration = Duration::from_secs(240);
@@ -28,35 +28,24 @@ const PING_LIMIT: Duration = Duration::from_secs(1);
 
 /// Connections to one server, opened as they are needed. Cheap to clone.
 #[derive(Clone)]
-pub(super) struct ServerPool(Arc<Shared>);
+pub(super) struct ServerPool(Pool<Server>);
 
-struct Shared {
-    connect: MySqlConnectOptions,
-    prepare: Prepare,
-    limit: u32,
-    acquire_limit: Duration,
-    ping_limit: Duration,
-    places: Arc<Semaphore>,
-    /// The one given back last at the end.
-    idle: Mutex<Vec<Idle>>,
-}
+/// A connection in use. It goes back to the pool with the value, so whoever cannot say what state
+/// it is in closes it instead.
+pub(super) type ServerConnection = Object<Server>;
 
 /// What is done with a new connection before it is used.
 type Prepare = Box<
     dyn for<'c> Fn(&'c mut MySqlConnection) -> BoxFuture<'c, Result<(), sqlx::Error>> + Send + Sync,
 >;
 
-struct Idle {
-    connection: MySqlConnection,
-    since: Instant,
-}
-
-/// A connection in use. It is closed with the value, which the server takes for a rollback, unless
-/// it is given back.
-pub(super) struct ServerConnection {
-    connection: MySqlConnection,
-    pool: ServerPool,
-    place: OwnedSemaphorePermit,
+/// Opens connections and tells living ones from dead ones.
+pub(super) struct Server {
+    connect: MySqlConnectOptions,
+    prepare: Prepare,
+    ping_limit: Duration,
+    /// When the connection was last used that was last found dead.
+    dead_since: Mutex<Option<Instant>>,
 }
 
 impl ServerPool {
@@ -68,112 +57,102 @@ impl ServerPool {
         + Send
         + Sync
         + 'static,
-    ) -> Self {
-        let places = usize::try_from(options.connections).unwrap_or(Semaphore::MAX_PERMITS);
-        Self(Arc::new(Shared {
+    ) -> Result<Self, StoreError> {
+        let server = Server {
             connect,
             prepare: Box::new(prepare),
-            limit: options.connections,
-            acquire_limit: options.timeout,
             // Leaves time to connect anew.
             ping_limit: PING_LIMIT.min(options.timeout / 4),
-            places: Arc::new(Semaphore::new(places)),
-            idle: Mutex::default(),
-        }))
+            dead_since: Mutex::default(),
+        };
+        let pool = Pool::builder(server)
+            .max_size(usize::try_from(options.connections).unwrap_or(usize::MAX))
+            .queue_mode(QueueMode::Lifo)
+            .runtime(Runtime::Tokio1)
+            .wait_timeout(Some(options.timeout))
+            .create_timeout(Some(options.timeout))
+            .build();
+        pool.map(Self)
+            .map_err(|error| StoreError::Other(sqlx::Error::Configuration(error.into())))
     }
 
     /// A connection that lives, as far as one can know.
     pub(super) async fn acquire(&self) -> Result<ServerConnection, sqlx::Error> {
-        timeout(self.0.acquire_limit, self.acquire_in_time())
-            .await
-            .unwrap_or(Err(sqlx::Error::PoolTimedOut))
-    }
-
-    async fn acquire_in_time(&self) -> Result<ServerConnection, sqlx::Error> {
-        let place = Arc::clone(&self.0.places).acquire_owned().await;
-        let place = place.map_err(|_| sqlx::Error::PoolClosed)?;
-        let connection = match self.living().await {
-            Some(connection) => connection,
-            None => self.connect().await?,
-        };
-        Ok(ServerConnection {
-            connection,
-            pool: self.clone(),
-            place,
+        self.0.get().await.map_err(|error| match error {
+            PoolError::Backend(error) => error,
+            PoolError::Timeout(_) => sqlx::Error::PoolTimedOut,
+            PoolError::Closed | PoolError::NoRuntimeSpecified | PoolError::PostCreateHook(_) => {
+                sqlx::Error::PoolClosed
+            }
         })
-    }
-
-    /// An idle connection that still lives.
-    async fn living(&self) -> Option<MySqlConnection> {
-        let Idle {
-            mut connection,
-            since,
-        } = {
-            let mut idle = self.idle();
-            idle.retain(|idle| idle.since.elapsed() < IDLE_LIMIT);
-            idle.pop()?
-        };
-        if since.elapsed() < TRUSTED_IDLE {
-            return Some(connection);
-        }
-        if let Ok(Ok(())) = timeout(self.0.ping_limit, connection.ping()).await {
-            return Some(connection);
-        }
-        tracing::info!("an idle connection died, and so did those that are idle for longer");
-        self.idle().retain(|idle| idle.since > since);
-        None
-    }
-
-    async fn connect(&self) -> Result<MySqlConnection, sqlx::Error> {
-        let mut connection = self.0.connect.connect().await?;
-        (self.0.prepare)(&mut connection).await?;
-        Ok(connection)
     }
 
     /// The connections at this moment.
     pub(super) fn usage(&self) -> PoolUse {
-        let idle = u32::try_from(self.idle().len()).unwrap_or(u32::MAX);
-        let free = u32::try_from(self.0.places.available_permits()).unwrap_or(u32::MAX);
+        let status = self.0.status();
+        let count = |number| u32::try_from(number).unwrap_or(u32::MAX);
         PoolUse {
-            open: idle + self.0.limit.saturating_sub(free),
-            idle,
-            limit: self.0.limit,
+            open: count(status.size),
+            idle: count(status.available.min(status.size)),
+            limit: count(status.max_size),
         }
     }
+}
 
-    fn idle(&self) -> MutexGuard<'_, Vec<Idle>> {
-        // A list of connections is never left half changed by a panic.
-        self.0.idle.lock().unwrap_or_else(PoisonError::into_inner)
+/// Closes the connection without a farewell, which the server takes for a rollback.
+pub(super) fn close(connection: ServerConnection) {
+    drop(Object::take(connection));
+}
+
+impl Manager for Server {
+    type Type = MySqlConnection;
+    type Error = sqlx::Error;
+
+    async fn create(&self) -> Result<MySqlConnection, sqlx::Error> {
+        let mut connection = self.connect.connect().await?;
+        (self.prepare)(&mut connection).await?;
+        Ok(connection)
+    }
+
+    async fn recycle(
+        &self,
+        connection: &mut MySqlConnection,
+        metrics: &Metrics,
+    ) -> RecycleResult<sqlx::Error> {
+        let last_used = metrics.recycled.unwrap_or(metrics.created);
+        if last_used.elapsed() < TRUSTED_IDLE {
+            return Ok(());
+        }
+        if last_used.elapsed() > IDLE_LIMIT || self.died_with_another(last_used) {
+            return Err(RecycleError::message("idle for too long"));
+        }
+        match tokio::time::timeout(self.ping_limit, connection.ping()).await {
+            Ok(Ok(())) => Ok(()),
+            _ => {
+                self.note_dead(last_used);
+                Err(RecycleError::message("does not answer"))
+            }
+        }
     }
 }
 
-impl ServerConnection {
-    /// Keeps the connection for the next use case; outside a transaction, between two statements.
-    pub(super) fn give_back(self) {
-        let Self {
-            connection,
-            pool,
-            place,
-        } = self;
-        pool.idle().push(Idle {
-            connection,
-            since: Instant::now(),
-        });
-        // Whoever waits for the place finds the connection.
-        drop(place);
+impl Server {
+    /// Whether a connection has died that was used as late as this one or later: what took it, a
+    /// restart or a network, took this one too, and to ask each of a pool takes too long.
+    fn died_with_another(&self, last_used: Instant) -> bool {
+        let dead = self
+            .dead_since
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        dead.is_some_and(|dead| last_used <= dead)
     }
-}
 
-impl Deref for ServerConnection {
-    type Target = MySqlConnection;
-
-    fn deref(&self) -> &MySqlConnection {
-        &self.connection
-    }
-}
-
-impl DerefMut for ServerConnection {
-    fn deref_mut(&mut self) -> &mut MySqlConnection {
-        &mut self.connection
+    fn note_dead(&self, last_used: Instant) {
+        tracing::info!("an idle connection died, and so did those that are idle for longer");
+        let mut dead = self
+            .dead_since
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        *dead = (*dead).max(Some(last_used));
     }
 }
