@@ -156,7 +156,7 @@ pub(super) struct HistoryParams {
 struct Defaults {
     tag: TagFilter,
     pipeline: Option<Pipeline>,
-    counter: &'static str,
+    kind: &'static str,
 }
 
 /// Read windows of a series.
@@ -185,7 +185,7 @@ pub(super) async fn history(
     let defaults = Defaults {
         tag: TagFilter::Is(Tag::live()),
         pipeline: Some(Pipeline::promote()),
-        counter: "history",
+        kind: "history",
     };
     window(&state, raw, params, defaults).await
 }
@@ -216,7 +216,7 @@ pub(super) async fn baseline(
     let defaults = Defaults {
         tag: TagFilter::Reference,
         pipeline: None,
-        counter: "baseline",
+        kind: "baseline",
     };
     window(&state, raw, params, defaults).await
 }
@@ -227,8 +227,8 @@ async fn window(
     params: Params,
     defaults: Defaults,
 ) -> Result<Json<HistoryAnswer>, Problem> {
-    let question = cursor::question(&raw.unwrap_or_default());
-    metrics::counter!("perf_tracking_window_reads_total", "kind" => defaults.counter).increment(1);
+    let question = cursor::question(defaults.kind, &raw.unwrap_or_default());
+    metrics::counter!("perf_tracking_window_reads_total", "kind" => defaults.kind).increment(1);
     let query = read_query(params, &question, defaults)?;
     let history = state.store.history(&query).await?;
     Ok(Json(answer(query.series, history, question)))

@@ -9,7 +9,7 @@ use axum::http::request::Parts;
 use percent_encoding::percent_decode_str;
 
 use super::problem::{Problem, Slug};
-use crate::domain::{Fault, RunDate};
+use crate::domain::{DateBound, Fault};
 
 /// The parameters of a query. A getter takes its parameter out; what is left at the end is unknown.
 pub(super) struct Params {
@@ -32,9 +32,8 @@ impl Params {
             values: BTreeMap::new(),
             faults: Vec::new(),
         };
-        for pair in query.split('&').filter(|pair| !pair.is_empty()) {
-            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-            match (decode(name), decode(value)) {
+        for pair in pairs(query) {
+            match pair {
                 (Some(name), Some(value)) => params.values.entry(name).or_default().push(value),
                 (name, _) => {
                     let name = name.unwrap_or_else(|| "?".to_owned());
@@ -94,8 +93,8 @@ impl Params {
     }
 
     /// A bound on the run date.
-    pub(super) fn date(&mut self, name: &str) -> Option<RunDate> {
-        self.optional_with(name, RunDate::bound)
+    pub(super) fn date(&mut self, name: &str) -> Option<DateBound> {
+        self.optional(name)
     }
 
     /// `true` or `false`; left out, `false`.
@@ -144,6 +143,17 @@ fn keep<T, E: fmt::Display>(
     parsed
         .map_err(|detail| faults.push(Fault::new(name, detail)))
         .ok()
+}
+
+/// The names and values of a query as HTML forms write it; `None` for what is no UTF-8.
+pub(super) fn pairs(query: &str) -> impl Iterator<Item = (Option<String>, Option<String>)> {
+    query
+        .split('&')
+        .filter(|pair| !pair.is_empty())
+        .map(|pair| {
+            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+            (decode(name), decode(value))
+        })
 }
 
 fn decode(text: &str) -> Option<String> {
