@@ -269,10 +269,12 @@ fn json_with(body: &ProblemBody, members: Map<String, Json>) -> String {
 
 /// No route has the path.
 pub(super) async fn no_route(request: Request) -> Problem {
-    let detail = format!(
-        "no route has the path {}; /docs lists them all",
-        request.uri().path()
-    );
+    no_path(request.uri().path())
+}
+
+/// Nothing has the path.
+pub(super) fn no_path(path: &str) -> Problem {
+    let detail = format!("nothing has the path {path}; /docs lists all routes");
     Problem::new(Slug::NotFound, detail)
 }
 

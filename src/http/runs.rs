@@ -1,6 +1,7 @@
 //! `/v1/runs`: store a run, list runs, read one.
 
 use axum::Json;
+use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, RawQuery, State};
 use axum::http::StatusCode;
 use axum::http::header::LOCATION;
@@ -245,14 +246,23 @@ fn side(metric: &Metric) -> JsonValue {
 pub(super) async fn one(
     State(state): State<AppState>,
     _right: CanRead,
-    Path(id): Path<String>,
+    id: Result<Path<String>, PathRejection>,
 ) -> Result<Json<RunBody>, Problem> {
-    let run = match id.parse::<RunId>() {
-        Ok(run_id) => state.store.run(run_id).await?,
-        Err(_) => None,
+    // What is no UTF-8 names no run either.
+    let id = id.map(|Path(id)| id).unwrap_or_default();
+    let run = match run_id(&id) {
+        Some(run_id) => state.store.run(run_id).await?,
+        None => None,
     };
     let run = run.ok_or_else(|| Problem::new(Slug::NotFound, format!("there is no run `{id}`")))?;
     Ok(Json(run.into()))
+}
+
+/// The id that `text` is; a run has one path, so no sign and no leading zeros.
+fn run_id(text: &str) -> Option<RunId> {
+    text.parse()
+        .ok()
+        .filter(|id: &RunId| id.to_string() == text)
 }
 
 /// The parameters of a list of runs, for the description.
@@ -324,7 +334,7 @@ pub(super) async fn list(
     RawQuery(raw): RawQuery,
     params: Params,
 ) -> Result<Json<RunsAnswer>, Problem> {
-    let question = cursor::question(&raw.unwrap_or_default());
+    let question = cursor::question("runs", &raw.unwrap_or_default());
     let query = read_query(params, &question)?;
     let page = state.store.runs(&query).await?;
     Ok(Json(RunsAnswer {
