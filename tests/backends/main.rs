@@ -9,14 +9,19 @@
 mod api;
 mod connection;
 mod cursors;
+mod database;
 mod decimals;
 mod history;
+mod migrations;
 mod model;
 mod problems;
 mod runs;
 mod series;
+mod session;
 #[path = "../support/mod.rs"]
 mod support;
+mod text;
+mod tokens;
 mod uploads;
 
 use std::process::ExitCode;
@@ -42,6 +47,12 @@ fn main() -> ExitCode {
         Case::new(history::has_limit_points_for_each_metric),
         Case::new(history::is_bounded_by_dates_to_the_second),
         Case::new(history::tells_the_newest_points_kind_of_clock),
+        Case::new(migrations::of_five_services_at_once_make_one_schema),
+        Case::new(migrations::of_an_old_database_keep_and_list_its_runs),
+        Case::new(migrations::alone_bring_the_schema_up_to_date_as_often_as_asked),
+        Case::new(migrations::that_were_cut_off_are_finished_by_the_next_start),
+        Case::new(migrations::of_a_newer_version_are_refused_and_left_alone),
+        Case::new(migrations::of_another_binary_are_refused),
         Case::new(problems::name_every_fault_of_a_run_at_once),
         Case::new(problems::tell_a_body_that_cannot_be_read),
         Case::new(problems::tell_what_is_not_there),
@@ -51,6 +62,14 @@ fn main() -> ExitCode {
         Case::new(runs::are_listed_by_every_filter),
         Case::new(runs::are_found_by_their_commit_in_either_case),
         Case::new(series::are_told_whole_and_in_order),
+        Case::new(session::is_the_same_on_every_database),
+        Case::new(text::is_kept_byte_for_byte_and_found_by_itself_alone),
+        Case::new(text::with_control_characters_or_white_space_around_is_refused),
+        Case::new(text::of_any_kind_is_kept_or_refused_by_name),
+        Case::new(tokens::are_needed_and_must_be_valid),
+        Case::new(tokens::do_not_reach_beyond_their_scope),
+        Case::new(tokens::that_are_narrowed_write_within_their_claims_alone),
+        Case::new(tokens::are_not_needed_to_read_where_all_may),
         Case::new(uploads::are_created_once_and_then_unchanged),
         Case::new(uploads::of_other_content_are_a_conflict_that_says_what_differs),
         Case::new(uploads::of_a_failed_run_give_way_to_one_that_succeeded),
