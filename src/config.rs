@@ -178,7 +178,7 @@ pub struct Limits {
     )]
     pub max_body: ByteCount,
 
-    /// How long one request may take, its body included
+    /// How long a request may take to arrive, its head and its body each, and a client to go on reading
     #[arg(
         long,
         env = "PERF_TRACKING_REQUEST_TIMEOUT",

@@ -228,9 +228,10 @@ async fn window(
     defaults: Defaults,
 ) -> Result<Json<HistoryAnswer>, Problem> {
     let question = cursor::question(defaults.kind, &raw.unwrap_or_default());
-    metrics::counter!("perf_tracking_window_reads_total", "kind" => defaults.kind).increment(1);
+    let kind = defaults.kind;
     let query = read_query(params, &question, defaults)?;
     let history = state.store.history(&query).await?;
+    metrics::counter!("perf_tracking_window_reads_total", "kind" => kind).increment(1);
     Ok(Json(answer(query.series, history, question)))
 }
 

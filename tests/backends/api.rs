@@ -11,7 +11,7 @@ use crate::support::service::{Service, ServiceOptions, http_client};
 pub(crate) struct Api {
     pub(crate) service: Service,
     pub(crate) client: Client,
-    token: String,
+    pub(crate) token: String,
 }
 
 /// An answer, read whole.

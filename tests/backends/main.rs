@@ -12,8 +12,10 @@ mod cursors;
 mod database;
 mod decimals;
 mod history;
+mod limits;
 mod migrations;
 mod model;
+mod operation;
 mod problems;
 mod runs;
 mod series;
@@ -47,12 +49,27 @@ fn main() -> ExitCode {
         Case::new(history::has_limit_points_for_each_metric),
         Case::new(history::is_bounded_by_dates_to_the_second),
         Case::new(history::tells_the_newest_points_kind_of_clock),
+        Case::new(limits::end_a_body_that_does_not_arrive),
+        Case::new(limits::end_a_body_that_is_too_large),
+        Case::new(limits::turn_away_what_is_too_much_at_once),
+        Case::new(limits::leave_what_is_under_way_to_end_before_the_service_does),
+        Case::new(limits::make_stuck_clients_cost_the_others_nothing),
+        Case::new(limits::end_stuck_connections_so_that_others_get_in),
+        Case::new(limits::let_pages_of_named_origins_read),
+        Case::new(limits::compress_for_those_who_ask),
         Case::new(migrations::of_five_services_at_once_make_one_schema),
         Case::new(migrations::of_an_old_database_keep_and_list_its_runs),
         Case::new(migrations::alone_bring_the_schema_up_to_date_as_often_as_asked),
         Case::new(migrations::that_were_cut_off_are_finished_by_the_next_start),
         Case::new(migrations::of_a_newer_version_are_refused_and_left_alone),
         Case::new(migrations::of_another_binary_are_refused),
+        Case::new(operation::tells_that_it_lives_and_can_serve),
+        Case::new(operation::waits_for_a_database_that_is_away_and_recovers),
+        Case::new(operation::counts_what_it_does),
+        Case::new(operation::counts_methods_of_its_own_alone),
+        Case::new(operation::shows_its_description_with_no_network),
+        Case::new(operation::gives_every_request_an_id_and_one_line_of_log),
+        Case::new(operation::keeps_secrets_out_of_its_log),
         Case::new(problems::name_every_fault_of_a_run_at_once),
         Case::new(problems::tell_a_body_that_cannot_be_read),
         Case::new(problems::tell_what_is_not_there),
