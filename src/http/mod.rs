@@ -13,6 +13,7 @@ mod layers;
 mod openapi;
 mod params;
 mod problem;
+mod query_schema;
 mod rights;
 mod runs;
 mod series;

@@ -121,11 +121,9 @@ impl Question {
                 params.push(("metric_key", key.to_owned()));
             }
         }
-        if !params.is_empty() {
-            for dim in ["", "threads=1", "threads=16"] {
-                if dice.roll(5) == 0 {
-                    params.push(("dim_key", dim.to_owned()));
-                }
+        for dim in ["", "threads=1", "threads=16"] {
+            if dice.roll(6) == 0 {
+                params.push(("dim_key", dim.to_owned()));
             }
         }
         let mut maybe = |name, values: &[&str]| {

@@ -246,7 +246,7 @@ pub(crate) async fn name_every_fault_of_a_query_at_once(context: &Context) {
             assert_eq!(answer.fault_places(), ["limit"]);
         }
     }
-    for query in ["%FF=1", "repo=%FF", "repo", "=x", "dim_key=x"] {
+    for query in ["%FF=1", "repo=%FF", "repo", "=x"] {
         let series = "workload=perf&branch=main&arch=amd64&distro=trixie";
         let answer = api.get(&format!("/v1/history?{series}&{query}")).await;
         answer.problem(400, "invalid-query");
