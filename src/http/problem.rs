@@ -202,10 +202,11 @@ impl From<StoreError> for Problem {
     fn from(error: StoreError) -> Self {
         tracing::error!(error = &error as &dyn std::error::Error, "the store failed");
         match error {
+            // Where the answer to a commit was lost, nobody here knows whether it took place.
             StoreError::Unreachable(_) | StoreError::TimedOut(_) | StoreError::Refused(_) => {
                 Self::new(
                     Slug::DatabaseUnreachable,
-                    "the database cannot be reached; nothing was stored; try again",
+                    "the database cannot be reached; try again: a run is stored once however often it is sent",
                 )
             }
             StoreError::Busy(_) => Self::new(
