@@ -195,9 +195,10 @@ pub struct Limits {
     )]
     pub max_body: ByteCount,
 
-    /// How long the body of a request may take to arrive, and again its answer to be made
+    /// How long a request may take to arrive, its head and its body each, and an answer to be made
     ///
-    /// A body that is slower is answered 408, an answer that is slower 503.
+    /// A body that is slower is answered 408, an answer that is slower 503. A client that reads
+    /// nothing of its answer for as long is let go.
     #[arg(
         long,
         env = "PERF_TRACKING_REQUEST_TIMEOUT",

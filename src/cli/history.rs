@@ -11,7 +11,7 @@ use super::{Outcome, client, print};
 use crate::client::{Answer, Window};
 use crate::config::ClientArgs;
 use crate::domain::{
-    Arch, Branch, DimKey, Distro, HostClass, MetricKey, NameError, Pipeline, Repo, RunDate,
+    Arch, Branch, DateBound, DimKey, Distro, HostClass, MetricKey, NameError, Pipeline, Repo,
     RunDateError, Tag, Workload,
 };
 use crate::http::HistoryAnswer;
@@ -84,11 +84,11 @@ struct WindowArgs {
 
     /// Runs on or after this date, such as 2026-11-30 or 2026-11-30T09:00:00Z
     #[arg(long, value_name = "DATE", value_parser = bound)]
-    since: Option<RunDate>,
+    since: Option<String>,
 
     /// Runs before this date
     #[arg(long, value_name = "DATE", value_parser = bound)]
-    before: Option<RunDate>,
+    before: Option<String>,
 
     /// Runs of this repository
     #[arg(long, value_name = "NAME")]
@@ -228,8 +228,8 @@ fn query(series: &SeriesArgs, window: &WindowArgs) -> Vec<(&'static str, String)
     query.extend(metrics.map(|key| ("metric_key", key.to_string())));
     query.extend(window.dims.iter().map(|key| ("dim_key", key.to_string())));
     let optional = [
-        ("since", window.since.map(|date| date.to_string())),
-        ("before", window.before.map(|date| date.to_string())),
+        ("since", window.since.clone()),
+        ("before", window.before.clone()),
         ("repo", window.repo.as_ref().map(ToString::to_string)),
         (
             "host_class",
@@ -248,11 +248,13 @@ fn query(series: &SeriesArgs, window: &WindowArgs) -> Vec<(&'static str, String)
 }
 
 /// A date alone is its first moment in UTC.
-fn bound(text: &str) -> Result<RunDate, RunDateError> {
-    if text.len() == "2026-11-30".len() {
-        return RunDate::bound(&format!("{text}T00:00:00Z"));
-    }
-    RunDate::bound(text)
+fn bound(text: &str) -> Result<String, RunDateError> {
+    let text = match text.len() {
+        10 => format!("{text}T00:00:00Z"),
+        _ => text.to_owned(),
+    };
+    text.parse::<DateBound>()?;
+    Ok(text)
 }
 
 /// A name, or the wildcard.

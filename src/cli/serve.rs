@@ -40,6 +40,7 @@ async fn serve(settings: ServeSettings) -> anyhow::Result<Outcome> {
     let connections = Connections {
         limit: count(settings.limits.max_connections),
         head_time: settings.limits.request_timeout,
+        stall_time: settings.limits.request_timeout,
         grace: settings.limits.shutdown_grace,
     };
     reload_on_hangup(state.keys.clone(), settings.tokens)?;

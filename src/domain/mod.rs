@@ -24,7 +24,7 @@ pub use name::{
     Repo, Tag, Workload,
 };
 pub use run::{MAX_METRICS, Run};
-pub use run_date::{RunDate, RunDateError};
+pub use run_date::{DateBound, RunDate, RunDateError};
 pub use scope::{Scope, ScopeError};
 pub use series::{Identity, Series};
 pub use value::{Value, ValueError};

@@ -34,20 +34,6 @@ impl RunDate {
         Ok(Self(cut(date)))
     }
 
-    /// The first whole second that is not before `text`: runs are dated in whole seconds, so a
-    /// bound between two seconds parts them where the later one does.
-    ///
-    /// # Errors
-    /// As for a run's date.
-    pub fn bound(text: &str) -> Result<Self, RunDateError> {
-        let exact = parse(text)?;
-        let second = cut(exact);
-        if second == exact {
-            return Self::new(second);
-        }
-        Self::new(second + TimeDelta::seconds(1))
-    }
-
     /// As the stores keep it, without a zone.
     pub fn naive(self) -> NaiveDateTime {
         self.0.naive_utc()
@@ -58,6 +44,44 @@ impl RunDate {
         self.0.timestamp()
     }
 }
+
+/// A bound on run dates: it parts those before it from those on or after it.
+///
+/// Runs are dated in whole seconds, so a bound is kept as the last second that is before it. Any
+/// date of RFC 3339 is one: a bound before the first date that a run may have has all runs after it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DateBound(NaiveDateTime);
+
+impl DateBound {
+    /// The last second before the bound, without a zone: `run_date > this` is on or after the bound.
+    pub fn last_second_before(self) -> NaiveDateTime {
+        self.0
+    }
+}
+
+impl FromStr for DateBound {
+    type Err = RunDateError;
+
+    fn from_str(text: &str) -> Result<Self, RunDateError> {
+        let exact = parse(text)?;
+        let second = cut(exact);
+        let before = if second == exact {
+            second - TimeDelta::seconds(1)
+        } else {
+            second
+        };
+        // Every store holds the second before 1970 and that before the year 10000.
+        let date = match before.year() {
+            ..1970 => DateTime::UNIX_EPOCH - TimeDelta::seconds(1),
+            1970..=9999 => before,
+            10_000.. => END,
+        };
+        Ok(Self(date.naive_utc()))
+    }
+}
+
+/// The last second of the year 9999.
+const END: DateTime<Utc> = DateTime::from_timestamp(253_402_300_799, 0).expect("is a date");
 
 /// Without its fraction; a leap second counts as the one before it, as `chrono` holds it.
 fn cut(date: DateTime<Utc>) -> DateTime<Utc> {
@@ -142,9 +166,16 @@ mod tests {
     }
 
     #[test]
-    fn a_bound_between_two_seconds_is_the_later_one() {
-        let bound = |text| RunDate::bound(text).unwrap().to_string();
-        assert_eq!(bound("2026-11-30T01:02:03.5Z"), "2026-11-30T01:02:04Z");
-        assert_eq!(bound("2026-11-30T01:02:03Z"), "2026-11-30T01:02:03Z");
+    fn a_bound_parts_whole_seconds() {
+        let bound = |text: &str| {
+            let bound: DateBound = text.parse().unwrap();
+            bound.last_second_before().to_string()
+        };
+        assert_eq!(bound("2026-11-30T01:02:03.5Z"), "2026-11-30 01:02:03");
+        assert_eq!(bound("2026-11-30T01:02:03Z"), "2026-11-30 01:02:02");
+        assert_eq!(bound("1970-01-01T00:00:00Z"), "1969-12-31 23:59:59");
+        assert_eq!(bound("0000-01-01T00:00:00Z"), "1969-12-31 23:59:59");
+        assert_eq!(bound("9999-12-31T23:59:59.5Z"), "9999-12-31 23:59:59");
+        assert_eq!(bound("9999-12-31T23:59:59-23:00"), "9999-12-31 23:59:59");
     }
 }

@@ -3,7 +3,7 @@
 use axum::body::Body;
 use axum::extract::{FromRequest, Request};
 use axum::http::HeaderMap;
-use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE};
+use axum::http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE};
 use bytes::Bytes;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use serde_json::Value as Json;
@@ -49,6 +49,13 @@ fn check_type(headers: &HeaderMap) -> Result<(), Problem> {
         .unwrap_or_default()
         .trim()
         .to_ascii_lowercase();
+    if let Some(encoding) = headers
+        .get(CONTENT_ENCODING)
+        .filter(|name| *name != "identity")
+    {
+        let detail = format!("the body must not be encoded, is {encoding:?}");
+        return Err(Problem::new(Slug::UnsupportedMediaType, detail));
+    }
     if essence == "application/json"
         || (essence.starts_with("application/") && essence.ends_with("+json"))
     {

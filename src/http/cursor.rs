@@ -10,8 +10,9 @@ use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::domain::{MetricName, RunDate};
-use crate::store::{HistoryCursor, Position};
+use super::params;
+use crate::domain::RunDate;
+use crate::store::{HistoryCursor, MetricPrint, Position};
 
 /// What the text of a cursor holds.
 #[derive(Serialize, Deserialize)]
@@ -21,9 +22,9 @@ struct Content {
     q: String,
     /// The place.
     p: Place,
-    /// Metrics with older places of their own.
+    /// Older places, each with the prints of the metrics that go on from there, one after another.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    o: Vec<(MetricName, Place)>,
+    o: Vec<(Place, String)>,
 }
 
 type Place = (RunDate, i64);
@@ -37,17 +38,16 @@ pub(super) enum CursorError {
     OtherQuestion,
 }
 
-/// A print of the parameters that a cursor holds for. The size of a page is not one of them.
-pub(super) fn question(query: &str) -> String {
-    let mut parts: Vec<&str> = query
-        .split('&')
-        .filter(|part| {
-            let name = part.split('=').next().unwrap_or_default();
-            !matches!(name, "" | "limit" | "cursor")
-        })
+/// A print of what a cursor holds for: a kind of list and its parameters, in whatever order and
+/// however encoded. The size of a page is not one of them.
+pub(super) fn question(kind: &str, query: &str) -> String {
+    let mut pairs: Vec<(String, String)> = params::pairs(query)
+        .filter_map(|(name, value)| Some((name?, value?)))
+        .filter(|(name, _)| !matches!(name.as_str(), "limit" | "cursor"))
         .collect();
-    parts.sort_unstable();
-    let digest = Sha256::digest(parts.join("&"));
+    pairs.sort_unstable();
+    // Quoted, so that no value reads as the next parameter.
+    let digest = Sha256::digest(format!("{kind}{pairs:?}"));
     BASE64_URL_SAFE_NO_PAD.encode(&digest[..6])
 }
 
@@ -61,10 +61,13 @@ fn position((run_date, run_id): Place) -> Position {
 
 /// The text of a page's end.
 pub(super) fn encode(cursor: &HistoryCursor, question: String) -> String {
-    let older = cursor
-        .older
-        .iter()
-        .map(|(name, &at)| (name.clone(), place(at)));
+    let mut older: BTreeMap<Position, Vec<u8>> = BTreeMap::new();
+    for (print, &at) in &cursor.older {
+        older.entry(at).or_default().extend(print.0);
+    }
+    let older = older
+        .into_iter()
+        .map(|(at, prints)| (place(at), BASE64_URL_SAFE_NO_PAD.encode(prints)));
     let content = Content {
         q: question,
         p: place(cursor.rest),
@@ -84,11 +87,20 @@ pub(super) fn decode(text: &str, question: &str) -> Result<HistoryCursor, Cursor
     if content.q != question {
         return Err(CursorError::OtherQuestion);
     }
-    let older: BTreeMap<MetricName, Position> = content
-        .o
-        .into_iter()
-        .map(|(name, at)| (name, position(at)))
-        .collect();
+    let mut older = BTreeMap::new();
+    for (at, prints) in content.o {
+        let prints = BASE64_URL_SAFE_NO_PAD
+            .decode(prints)
+            .map_err(|_| CursorError::Format)?;
+        let (prints, []) = prints.as_chunks() else {
+            return Err(CursorError::Format);
+        };
+        older.extend(
+            prints
+                .iter()
+                .map(|&print| (MetricPrint(print), position(at))),
+        );
+    }
     Ok(HistoryCursor {
         rest: position(content.p),
         older,
@@ -117,26 +129,41 @@ mod tests {
 
     #[test]
     fn a_cursor_comes_back_as_it_was() {
-        let name = MetricName {
-            metric_key: "callgrind.ir".parse().unwrap(),
-            dim_key: "a=\"é\"".parse().unwrap(),
-        };
         let cursor = HistoryCursor {
             rest: at("2026-11-30T01:02:03Z", 7),
-            older: [(name, at("1970-01-01T00:00:00Z", 3))].into(),
+            older: [
+                (MetricPrint([1; 6]), at("1970-01-01T00:00:00Z", 3)),
+                (MetricPrint([2; 6]), at("2000-01-01T00:00:00Z", i64::MAX)),
+                (MetricPrint([3; 6]), at("1970-01-01T00:00:00Z", 3)),
+            ]
+            .into(),
         };
-        let text = encode(&cursor, question("workload=a&limit=3"));
-        let back = decode(&text, &question("limit=5&workload=a&cursor=x")).unwrap();
+        let text = encode(
+            &cursor,
+            question("history", "workload=a+%2F&branch=b&limit=3"),
+        );
+        let back = decode(
+            &text,
+            &question("history", "limit=5&%62ranch=b&&workload=a%20/&cursor=x"),
+        )
+        .unwrap();
         assert_eq!(back, cursor);
     }
 
     #[test]
     fn a_foreign_cursor_is_refused() {
-        let text = encode_position(at("2026-11-30T01:02:03Z", 7), question("workload=a"));
-        assert!(matches!(
-            decode(&text, &question("workload=b")),
-            Err(CursorError::OtherQuestion)
-        ));
+        let text = encode_position(
+            at("2026-11-30T01:02:03Z", 7),
+            question("runs", "workload=a"),
+        );
+        for other in [
+            question("runs", "workload=b"),
+            question("history", "workload=a"),
+            question("runs", "workload=a&branch="),
+        ] {
+            let error = decode(&text, &other);
+            assert!(matches!(error, Err(CursorError::OtherQuestion)));
+        }
         for text in ["", "x", "e30", "bnVsbA", "💥"] {
             assert!(
                 matches!(decode(text, ""), Err(CursorError::Format)),

@@ -3,10 +3,11 @@
 use axum::Json;
 use axum::extract::{RawQuery, State};
 use serde::{Deserialize, Serialize};
-use utoipa::{IntoParams, ToSchema};
+use utoipa::ToSchema;
 
 use super::params::Params;
 use super::problem::{Problem, ProblemBody};
+use super::query_schema::HistoryParams;
 use super::rights::CanRead;
 use super::runs::{any_or, tag_filter};
 use super::{AppState, cursor};
@@ -18,11 +19,6 @@ use crate::domain::{
 use crate::store::{
     History, HistoryQuery, MetricHistory, MetricSelection, Point, RunId, TagFilter,
 };
-
-/// Points of a window, left out: the longer of the two windows that a gate takes.
-const DEFAULT_LIMIT: usize = 20;
-/// Points of a window, at most.
-const MAX_LIMIT: usize = 10_000;
 
 /// What a window is taken over.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
@@ -50,6 +46,7 @@ pub struct HistoryAnswer {
     pub metrics: Vec<MetricPoints>,
     /// The `cursor` of the next page, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub next: Option<String>,
 }
 
@@ -72,6 +69,7 @@ pub struct MetricPoints {
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct PointBody {
     /// The run.
+    #[schema(value_type = i64)]
     pub run_id: RunId,
     /// The commit.
     #[schema(value_type = String)]
@@ -86,10 +84,10 @@ pub struct PointBody {
     #[schema(value_type = String)]
     pub tag: Tag,
     /// The change that the commit came from.
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = Option<String>, required)]
     pub change: Option<Change>,
     /// The patch set of the change.
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = Option<String>, required)]
     pub patchset: Option<Patchset>,
     /// The repository.
     #[schema(value_type = String)]
@@ -104,59 +102,11 @@ pub struct PointBody {
     pub succeeded: bool,
 }
 
-/// The parameters of a window, for the description.
-#[derive(IntoParams)]
-#[into_params(parameter_in = Query)]
-#[expect(dead_code, reason = "read by the OpenAPI description alone")]
-pub(super) struct HistoryParams {
-    /// What was run.
-    workload: String,
-    /// The branch.
-    branch: String,
-    /// The architecture.
-    arch: String,
-    /// The distribution.
-    distro: String,
-    /// Metrics to answer for; may stand several times. Left out: every metric of the newest runs.
-    #[param(required = false)]
-    metric_key: Vec<String>,
-    /// Dimensions to answer for; may stand several times. Left out: all. Only with `metric_key`.
-    #[param(required = false)]
-    dim_key: Vec<String>,
-    /// The most points of each metric.
-    #[param(required = false, minimum = 1, maximum = 10_000, default = 20)]
-    limit: Option<u32>,
-    /// Runs on or after this date.
-    #[param(required = false, format = DateTime)]
-    since: Option<String>,
-    /// Runs before this date.
-    #[param(required = false, format = DateTime)]
-    before: Option<String>,
-    /// Runs of this repository.
-    #[param(required = false)]
-    repo: Option<String>,
-    /// Runs of this class of hosts.
-    #[param(required = false)]
-    host_class: Option<String>,
-    /// Runs of this tag; `*` for all. Left out: live runs in a history, reference runs in a baseline.
-    #[param(required = false)]
-    tag: Option<String>,
-    /// Runs of this pipeline; `*` for any. Left out: `promote` in a history, any in a baseline.
-    #[param(required = false)]
-    pipeline: Option<String>,
-    /// Whether runs that failed count.
-    #[param(required = false, default = false)]
-    include_failed: Option<bool>,
-    /// `next` of the page before, with the same parameters.
-    #[param(required = false)]
-    cursor: Option<String>,
-}
-
 /// What a window holds where the question does not say.
 struct Defaults {
     tag: TagFilter,
     pipeline: Option<Pipeline>,
-    counter: &'static str,
+    kind: &'static str,
 }
 
 /// Read windows of a series.
@@ -185,7 +135,7 @@ pub(super) async fn history(
     let defaults = Defaults {
         tag: TagFilter::Is(Tag::live()),
         pipeline: Some(Pipeline::promote()),
-        counter: "history",
+        kind: "history",
     };
     window(&state, raw, params, defaults).await
 }
@@ -216,7 +166,7 @@ pub(super) async fn baseline(
     let defaults = Defaults {
         tag: TagFilter::Reference,
         pipeline: None,
-        counter: "baseline",
+        kind: "baseline",
     };
     window(&state, raw, params, defaults).await
 }
@@ -227,10 +177,11 @@ async fn window(
     params: Params,
     defaults: Defaults,
 ) -> Result<Json<HistoryAnswer>, Problem> {
-    let question = cursor::question(&raw.unwrap_or_default());
-    metrics::counter!("perf_tracking_window_reads_total", "kind" => defaults.counter).increment(1);
+    let question = cursor::question(defaults.kind, &raw.unwrap_or_default());
+    let kind = defaults.kind;
     let query = read_query(params, &question, defaults)?;
     let history = state.store.history(&query).await?;
+    metrics::counter!("perf_tracking_window_reads_total", "kind" => kind).increment(1);
     Ok(Json(answer(query.series, history, question)))
 }
 
@@ -244,10 +195,7 @@ fn read_query(
         keys: params.all("metric_key"),
         dims: params.all("dim_key"),
     };
-    if metrics.keys.is_empty() && !metrics.dims.is_empty() {
-        params.fault("dim_key", "needs a metric_key beside it");
-    }
-    let limit = params.limit(DEFAULT_LIMIT, MAX_LIMIT);
+    let limit = params.limit();
     let since = params.date("since");
     let before = params.date("before");
     let repo = params.optional("repo");

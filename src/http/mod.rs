@@ -18,6 +18,7 @@ mod rights;
 mod runs;
 mod series;
 mod serve;
+mod stalled;
 mod state;
 mod telemetry;
 mod upload_schema;

@@ -1,12 +1,15 @@
 //! `/openapi.json` and `/docs`: the service described, for programs and for people.
 
+use axum::Router;
+use axum::extract::Request;
 use axum::http::header::CONTENT_TYPE;
-use axum::response::IntoResponse;
+use axum::middleware::{Next, from_fn};
+use axum::response::{IntoResponse, Response};
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
 use utoipa::openapi::{ComponentsBuilder, InfoBuilder, OpenApi, OpenApiBuilder};
 use utoipa_swagger_ui::{Config, SwaggerUi};
 
-use super::query_schema;
+use super::problem;
 
 /// What stands before the routes.
 pub(super) fn preamble() -> OpenApi {
@@ -35,9 +38,7 @@ pub(super) fn preamble() -> OpenApi {
 
 /// The description of every route.
 pub fn document() -> OpenApi {
-    let mut document = super::api().into_openapi();
-    query_schema::tighten(&mut document);
-    document
+    super::api().into_openapi()
 }
 
 /// The description, as JSON.
@@ -47,6 +48,19 @@ pub(super) async fn json() -> impl IntoResponse {
 }
 
 /// The page that shows the description; all its files are in the binary.
-pub(super) fn docs() -> SwaggerUi {
-    SwaggerUi::new("/docs").config(Config::from("/openapi.json"))
+pub(super) fn docs<S: Clone + Send + Sync + 'static>() -> Router<S> {
+    let pages: Router<S> = SwaggerUi::new("/docs")
+        .config(Config::from("/openapi.json"))
+        .into();
+    pages.layer(from_fn(no_page))
+}
+
+/// A file that the page does not have is a problem like any other.
+async fn no_page(request: Request, next: Next) -> Response {
+    let path = request.uri().path().to_owned();
+    let response = next.run(request).await;
+    if response.status().is_client_error() {
+        return problem::no_path(&path).into_response();
+    }
+    response
 }

@@ -9,7 +9,12 @@ use axum::http::request::Parts;
 use percent_encoding::percent_decode_str;
 
 use super::problem::{Problem, Slug};
-use crate::domain::{Fault, RunDate};
+use crate::domain::{DateBound, Fault};
+
+/// Points of a window or runs of a page, left out: the longer of the two windows that a gate takes.
+pub(super) const DEFAULT_LIMIT: usize = 20;
+/// Points of a window or runs of a page, at most.
+pub(super) const MAX_LIMIT: usize = 10_000;
 
 /// The parameters of a query. A getter takes its parameter out; what is left at the end is unknown.
 pub(super) struct Params {
@@ -32,9 +37,8 @@ impl Params {
             values: BTreeMap::new(),
             faults: Vec::new(),
         };
-        for pair in query.split('&').filter(|pair| !pair.is_empty()) {
-            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-            match (decode(name), decode(value)) {
+        for pair in pairs(query) {
+            match pair {
                 (Some(name), Some(value)) => params.values.entry(name).or_default().push(value),
                 (name, _) => {
                     let name = name.unwrap_or_else(|| "?".to_owned());
@@ -94,8 +98,8 @@ impl Params {
     }
 
     /// A bound on the run date.
-    pub(super) fn date(&mut self, name: &str) -> Option<RunDate> {
-        self.optional_with(name, RunDate::bound)
+    pub(super) fn date(&mut self, name: &str) -> Option<DateBound> {
+        self.optional(name)
     }
 
     /// `true` or `false`; left out, `false`.
@@ -104,18 +108,13 @@ impl Params {
         self.optional_with(name, parse).unwrap_or(false)
     }
 
-    /// How many, from 1 to `most`; left out, `default`.
-    pub(super) fn limit(&mut self, default: usize, most: usize) -> usize {
+    /// How many points or runs, from 1 to [`MAX_LIMIT`]; left out, [`DEFAULT_LIMIT`].
+    pub(super) fn limit(&mut self) -> usize {
         let parse = |text: &str| match text.parse() {
-            Ok(limit) if (1..=most).contains(&limit) => Ok(limit),
-            _ => Err(format!("must be a whole number from 1 to {most}")),
+            Ok(limit) if (1..=MAX_LIMIT).contains(&limit) => Ok(limit),
+            _ => Err(format!("must be a whole number from 1 to {MAX_LIMIT}")),
         };
-        self.optional_with("limit", parse).unwrap_or(default)
-    }
-
-    /// Notes a fault of the parameter `name`.
-    pub(super) fn fault(&mut self, name: &str, detail: impl fmt::Display) {
-        self.faults.push(Fault::new(name, detail));
+        self.optional_with("limit", parse).unwrap_or(DEFAULT_LIMIT)
     }
 
     /// What was read, or every fault that there was, unknown parameters included.
@@ -146,6 +145,17 @@ fn keep<T, E: fmt::Display>(
         .ok()
 }
 
+/// The names and values of a query as HTML forms write it; `None` for what is no UTF-8.
+pub(super) fn pairs(query: &str) -> impl Iterator<Item = (Option<String>, Option<String>)> {
+    query
+        .split('&')
+        .filter(|pair| !pair.is_empty())
+        .map(|pair| {
+            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+            (decode(name), decode(value))
+        })
+}
+
 fn decode(text: &str) -> Option<String> {
     let text = text.replace('+', " ");
     let decoded = percent_decode_str(&text).decode_utf8().ok()?;
@@ -169,7 +179,7 @@ mod tests {
         let mut params = Params::parse("workload=&limit=0&since=yesterday&colour=red&tag=a&tag=b");
         params.required::<Workload>("workload");
         params.required::<Workload>("branch");
-        params.limit(20, 100);
+        params.limit();
         params.date("since");
         params.optional::<Workload>("tag");
         let places: Vec<String> = params

@@ -202,10 +202,11 @@ impl From<StoreError> for Problem {
     fn from(error: StoreError) -> Self {
         tracing::error!(error = &error as &dyn std::error::Error, "the store failed");
         match error {
+            // Where the answer to a commit was lost, nobody here knows whether it took place.
             StoreError::Unreachable(_) | StoreError::TimedOut(_) | StoreError::Refused(_) => {
                 Self::new(
                     Slug::DatabaseUnreachable,
-                    "the database cannot be reached; nothing was stored; try again",
+                    "the database cannot be reached; try again: a run is stored once however often it is sent",
                 )
             }
             StoreError::Busy(_) => Self::new(
@@ -269,10 +270,12 @@ fn json_with(body: &ProblemBody, members: Map<String, Json>) -> String {
 
 /// No route has the path.
 pub(super) async fn no_route(request: Request) -> Problem {
-    let detail = format!(
-        "no route has the path {}; /docs lists them all",
-        request.uri().path()
-    );
+    no_path(request.uri().path())
+}
+
+/// Nothing has the path.
+pub(super) fn no_path(path: &str) -> Problem {
+    let detail = format!("nothing has the path {path}; /docs lists all routes");
     Problem::new(Slug::NotFound, detail)
 }
 

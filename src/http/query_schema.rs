@@ -1,68 +1,55 @@
-//! What the parameters of a query may hold, for the OpenAPI description: by their names, as one
-//! name means one thing on every route.
+//! What a query may hold, for the OpenAPI description: as tight as a JSON schema can say it.
 //!
-//! That a `dim_key` needs a `metric_key` beside it, and that a `cursor` is one that the service
-//! gave, is beyond a schema; the service says so when it happens.
+//! The lengths are those of the domain's types, the patterns those of an upload's fields.
 
-use utoipa::openapi::path::{Parameter, ParameterIn};
-use utoipa::openapi::schema::{KnownFormat, SchemaFormat, Type};
-use utoipa::openapi::{ObjectBuilder, OpenApi, RefOr, Schema};
+use utoipa::IntoParams;
+use utoipa::openapi::path::{Parameter, ParameterBuilder, ParameterIn, ParameterStyle};
+use utoipa::openapi::schema::{ArrayBuilder, KnownFormat, SchemaFormat, Type};
+use utoipa::openapi::{ObjectBuilder, RefOr, Required, Schema};
 
-use super::upload_schema::{DATE_CHARS, NAME, NAME_OR_EMPTY, YEARS};
+use super::params::{DEFAULT_LIMIT, MAX_LIMIT};
+use super::upload_schema::{NAME, NAME_OR_EMPTY};
 use crate::domain::{
     Arch, Branch, DimKey, Distro, HostClass, MetricKey, Pipeline, Repo, Tag, Workload,
 };
 
-/// A name, or the wildcard.
-const NAME_OR_ANY: &str =
-    r"^[^\s\x00-\x1f\x7f-\x9f]([^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f])?$";
-/// A name, nothing, or the wildcard.
-const NAME_OR_EMPTY_OR_ANY: &str =
+/// The same as a name, or `*`, or nothing.
+const TAG_FILTER: &str =
     r"^([^\s\x00-\x1f\x7f-\x9f]([^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f])?)?$";
+/// The same as a name, or `*`.
+const NAME_FILTER: &str =
+    r"^[^\s\x00-\x1f\x7f-\x9f]([^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f])?$";
 
-/// Gives each text parameter of a query the bounds that it is read with.
-pub(super) fn tighten(document: &mut OpenApi) {
-    let paths = document.paths.paths.values_mut();
-    let queries = paths.filter_map(|path| path.get.as_mut());
-    for parameter in queries.flat_map(|query| query.parameters.iter_mut().flatten()) {
-        match parameter {
-            RefOr::T(parameter) if parameter.parameter_in == ParameterIn::Query => bound(parameter),
-            _ => {}
-        }
-    }
+/// The parameters of a window.
+pub(super) struct HistoryParams;
+
+/// The parameters of a list of runs.
+pub(super) struct RunsParams;
+
+/// The parameters of a list of series.
+pub(super) struct SeriesParams;
+
+fn parameter(name: &str, description: &str, schema: impl Into<RefOr<Schema>>) -> Parameter {
+    ParameterBuilder::new()
+        .name(name)
+        .parameter_in(ParameterIn::Query)
+        .required(Required::False)
+        .description(Some(description))
+        .schema(Some(schema))
+        .build()
 }
 
-fn bound(parameter: &mut Parameter) {
-    let Some(tight) = schema(&parameter.name) else {
-        return;
-    };
-    match &mut parameter.schema {
-        Some(RefOr::T(Schema::Array(list))) => list.items = RefOr::from(tight).into(),
-        schema => *schema = Some(tight.into()),
-    }
+fn needed(mut parameter: Parameter) -> Parameter {
+    parameter.required = Required::True;
+    parameter
 }
 
-fn schema(parameter: &str) -> Option<ObjectBuilder> {
-    Some(match parameter {
-        "workload" => name(Workload::MAX_CHARS),
-        "branch" => name(Branch::MAX_CHARS),
-        "arch" => name(Arch::MAX_CHARS),
-        "distro" => name(Distro::MAX_CHARS),
-        "repo" => name(Repo::MAX_CHARS),
-        "host_class" => name(HostClass::MAX_CHARS),
-        "metric_key" => name(MetricKey::MAX_CHARS),
-        "dim_key" => text(DimKey::MAX_CHARS, NAME_OR_EMPTY),
-        "pipeline" => text(Pipeline::MAX_CHARS, NAME_OR_ANY).min_length(Some(1)),
-        "tag" => text(Tag::MAX_CHARS, NAME_OR_EMPTY_OR_ANY),
-        "since" | "before" => {
-            text(DATE_CHARS, YEARS).format(Some(SchemaFormat::KnownFormat(KnownFormat::DateTime)))
-        }
-        _ => return None,
-    })
-}
-
-fn name(max_chars: usize) -> ObjectBuilder {
-    text(max_chars, NAME).min_length(Some(1))
+/// May stand several times, once for each value.
+fn repeatable(name: &str, description: &str, item: ObjectBuilder) -> Parameter {
+    let mut parameter = parameter(name, description, ArrayBuilder::new().items(item));
+    parameter.style = Some(ParameterStyle::Form);
+    parameter.explode = Some(true);
+    parameter
 }
 
 fn text(max_chars: usize, pattern: &str) -> ObjectBuilder {
@@ -72,35 +59,133 @@ fn text(max_chars: usize, pattern: &str) -> ObjectBuilder {
         .pattern(Some(pattern))
 }
 
-#[cfg(test)]
-mod tests {
-    use serde_json::{Value as Json, json};
+fn name(max_chars: usize) -> ObjectBuilder {
+    text(max_chars, NAME).min_length(Some(1))
+}
 
-    /// The parameter of the history, as it is served.
-    fn parameter(name: &str) -> Json {
-        let document = serde_json::to_value(crate::http::openapi_document()).unwrap();
-        let parameters = document["paths"]["/v1/history"]["get"]["parameters"].as_array();
-        let mut found = parameters.unwrap().iter();
-        found.find(|found| found["name"] == name).unwrap().clone()
+fn date() -> ObjectBuilder {
+    ObjectBuilder::new()
+        .schema_type(Type::String)
+        .format(Some(SchemaFormat::KnownFormat(KnownFormat::DateTime)))
+}
+
+fn series() -> [Parameter; 4] {
+    [
+        parameter("workload", "What was run.", name(Workload::MAX_CHARS)),
+        parameter("branch", "The branch.", name(Branch::MAX_CHARS)),
+        parameter("arch", "The architecture.", name(Arch::MAX_CHARS)),
+        parameter("distro", "The distribution.", name(Distro::MAX_CHARS)),
+    ]
+}
+
+fn repo() -> Parameter {
+    parameter("repo", "Of this repository.", name(Repo::MAX_CHARS))
+}
+
+fn host_class() -> Parameter {
+    parameter(
+        "host_class",
+        "Measured on this class of hosts.",
+        name(HostClass::MAX_CHARS),
+    )
+}
+
+fn tag(description: &str) -> Parameter {
+    parameter("tag", description, text(Tag::MAX_CHARS, TAG_FILTER))
+}
+
+fn pipeline(description: &str) -> Parameter {
+    let schema = text(Pipeline::MAX_CHARS, NAME_FILTER).min_length(Some(1));
+    parameter("pipeline", description, schema)
+}
+
+fn dates() -> [Parameter; 2] {
+    [
+        parameter("since", "Runs on or after this date.", date()),
+        parameter("before", "Runs before this date.", date()),
+    ]
+}
+
+fn page(limit: &str) -> [Parameter; 2] {
+    let count = ObjectBuilder::new()
+        .schema_type(Type::Integer)
+        .minimum(Some(1))
+        .maximum(Some(MAX_LIMIT))
+        .default(Some(DEFAULT_LIMIT.into()));
+    let cursor = text(65_535, "^[A-Za-z0-9_-]+$").min_length(Some(1));
+    [
+        parameter("limit", limit, count),
+        parameter(
+            "cursor",
+            "`next` of the page before, as it came and with the same parameters. No other text is a cursor.",
+            cursor,
+        ),
+    ]
+}
+
+impl IntoParams for HistoryParams {
+    fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
+        let metrics = [
+            repeatable(
+                "metric_key",
+                "Metrics to answer for. Left out: every metric of the newest runs.",
+                name(MetricKey::MAX_CHARS),
+            ),
+            repeatable(
+                "dim_key",
+                "Dimensions to answer for. Left out: all.",
+                text(DimKey::MAX_CHARS, NAME_OR_EMPTY),
+            ),
+        ];
+        let include_failed = ObjectBuilder::new()
+            .schema_type(Type::Boolean)
+            .default(Some(false.into()));
+        let filters = [
+            repo(),
+            host_class(),
+            tag(
+                "Runs of this tag, empty for live ones; `*` for all. Left out: live runs in a history, reference runs in a baseline.",
+            ),
+            pipeline(
+                "Runs of this pipeline; `*` for any. Left out: `promote` in a history, any in a baseline.",
+            ),
+            parameter(
+                "include_failed",
+                "Whether runs that failed count.",
+                include_failed,
+            ),
+        ];
+        let mut all: Vec<Parameter> = series().map(needed).into();
+        all.extend(metrics);
+        all.extend(page("The most points of each metric."));
+        all.extend(dates());
+        all.extend(filters);
+        all
     }
+}
 
-    #[test]
-    fn a_filter_is_described_as_tightly_as_it_is_read() {
-        let workload = parameter("workload");
-        assert_eq!(workload["required"], true);
-        assert!(workload["description"].is_string());
-        let workload = &workload["schema"];
-        assert_eq!(
-            (&workload["minLength"], &workload["maxLength"]),
-            (&json!(1), &json!(40))
-        );
-        assert_eq!(parameter("metric_key")["required"], false);
-        assert_eq!(parameter("metric_key")["schema"]["items"]["maxLength"], 80);
-        assert_eq!(parameter("since")["schema"]["format"], "date-time");
-        let tag = parameter("tag");
-        assert!(
-            tag["schema"]["minLength"].is_null(),
-            "an empty tag is a live run's"
-        );
+impl IntoParams for RunsParams {
+    fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
+        let commit = text(40, "^[0-9a-fA-F]{40}$").min_length(Some(40));
+        let filters = [
+            repo(),
+            host_class(),
+            tag("Runs of this tag, empty for live ones; `*` or left out for all."),
+            pipeline("Runs of this pipeline; `*` or left out for any."),
+        ];
+        let mut all = vec![parameter("commit_sha", "Runs of this commit.", commit)];
+        all.extend(series());
+        all.extend(page("The most runs of a page."));
+        all.extend(dates());
+        all.extend(filters);
+        all
+    }
+}
+
+impl IntoParams for SeriesParams {
+    fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
+        let mut all: Vec<Parameter> = series().into();
+        all.push(repo());
+        all
     }
 }

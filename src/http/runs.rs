@@ -1,17 +1,19 @@
 //! `/v1/runs`: store a run, list runs, read one.
 
 use axum::Json;
+use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, RawQuery, State};
 use axum::http::StatusCode;
 use axum::http::header::LOCATION;
 use axum::response::{IntoResponse, Response};
 use serde::{Deserialize, Serialize};
-use serde_json::{Value as JsonValue, json};
-use utoipa::{IntoParams, ToSchema};
+use serde_json::json;
+use utoipa::ToSchema;
 
 use super::body::JsonBody;
 use super::params::Params;
 use super::problem::{Problem, ProblemBody, Slug};
+use super::query_schema::RunsParams;
 use super::rights::{CanRead, CanWrite};
 use super::upload_schema::RunUpload;
 use super::{AppState, cursor};
@@ -20,12 +22,10 @@ use crate::domain::{
     Change, CommitSha, DimKey, Fault, HostClass, Metric, MetricKey, Patchset, Pipeline, Repo, Run,
     RunDate, Tag, Value, Workload,
 };
-use crate::store::{Conflict, Recorded, RunHead, RunId, RunQuery, StoredRun, TagFilter};
-
-/// Runs of a page, left out.
-const DEFAULT_LIMIT: usize = 20;
-/// Runs of a page, at most.
-const MAX_LIMIT: usize = 10_000;
+use crate::store::{
+    Conflict, FieldDifference, MetricDifference, Recorded, RunHead, RunId, RunQuery, StoredRun,
+    TagFilter,
+};
 
 /// What became of an upload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -43,6 +43,7 @@ pub enum Outcome {
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct RecordAnswer {
     /// The run's id.
+    #[schema(value_type = i64)]
     pub run_id: RunId,
     /// What became of it.
     pub outcome: Outcome,
@@ -52,6 +53,7 @@ pub struct RecordAnswer {
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct RunHeadBody {
     /// The run's id.
+    #[schema(value_type = i64)]
     pub run_id: RunId,
     /// What was run.
     #[schema(value_type = String)]
@@ -66,10 +68,10 @@ pub struct RunHeadBody {
     #[schema(value_type = String)]
     pub commit_sha: CommitSha,
     /// The change that the commit came from.
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = Option<String>, required)]
     pub change: Option<Change>,
     /// The patch set of the change.
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = Option<String>, required)]
     pub patchset: Option<Patchset>,
     /// Who uploaded it.
     #[schema(value_type = String)]
@@ -119,6 +121,62 @@ pub struct RunBody {
     pub metrics: Vec<MetricBody>,
 }
 
+/// A problem of the type `run-conflict`: how an upload differs from the run that its identity
+/// stands for.
+#[derive(Serialize, ToSchema)]
+pub(super) struct ConflictBody {
+    /// What every problem has.
+    #[serde(flatten)]
+    problem: ProblemBody,
+    /// The stored run.
+    #[schema(value_type = i64)]
+    run_id: RunId,
+    /// The fields that differ.
+    fields: Vec<FieldDifferenceBody>,
+    /// The metrics that differ or that one side lacks.
+    metrics: Vec<MetricDifferenceBody>,
+}
+
+/// A field that differs; `null` where one side lacks it.
+#[derive(Serialize, ToSchema)]
+pub(super) struct FieldDifferenceBody {
+    /// Its name.
+    field: &'static str,
+    /// What is stored, as text.
+    #[schema(required)]
+    stored: Option<String>,
+    /// What was sent, as text.
+    #[schema(required)]
+    sent: Option<String>,
+}
+
+/// A metric that differs; `null` where one side lacks it.
+#[derive(Serialize, ToSchema)]
+pub(super) struct MetricDifferenceBody {
+    /// What was measured.
+    #[schema(value_type = String)]
+    metric_key: MetricKey,
+    /// With which parameters.
+    #[schema(value_type = String)]
+    dim_key: DimKey,
+    /// What is stored.
+    #[schema(required)]
+    stored: Option<MeasuredBody>,
+    /// What was sent.
+    #[schema(required)]
+    sent: Option<MeasuredBody>,
+}
+
+/// One side of a metric that differs.
+#[derive(Serialize, ToSchema)]
+pub(super) struct MeasuredBody {
+    /// The number.
+    #[schema(value_type = f64)]
+    value: Value,
+    /// Whether it was read off a real clock.
+    wallclock: bool,
+}
+
 /// Some runs, newest first.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct RunsAnswer {
@@ -126,6 +184,7 @@ pub struct RunsAnswer {
     pub runs: Vec<RunHeadBody>,
     /// The `cursor` of the next page, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub next: Option<String>,
 }
 
@@ -148,7 +207,7 @@ pub struct RunsAnswer {
         (status = 401, description = "No valid token", body = ProblemBody, content_type = "application/problem+json"),
         (status = 403, description = "The token lacks the scope, or the run is outside its claims", body = ProblemBody, content_type = "application/problem+json"),
         (status = 408, description = "The body did not arrive in time", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 409, description = "The identity is stored with other content", body = ProblemBody, content_type = "application/problem+json"),
+        (status = 409, description = "The identity is stored with other content", body = ConflictBody, content_type = "application/problem+json"),
         (status = 413, description = "The body is too large", body = ProblemBody, content_type = "application/problem+json"),
         (status = 415, description = "The body is not declared as JSON", body = ProblemBody, content_type = "application/problem+json"),
         (status = 422, description = "The run does not fit", body = ProblemBody, content_type = "application/problem+json"),
@@ -192,23 +251,8 @@ fn invalid_run(faults: Vec<Fault>) -> Problem {
 }
 
 fn conflict_problem(conflict: Conflict) -> Problem {
-    let fields: Vec<JsonValue> = conflict
-        .fields
-        .iter()
-        .map(|field| json!({"field": field.field, "stored": field.stored, "sent": field.sent}))
-        .collect();
-    let metrics: Vec<JsonValue> = conflict
-        .metrics
-        .iter()
-        .map(|metric| {
-            json!({
-                "metric_key": metric.name.metric_key,
-                "dim_key": metric.name.dim_key,
-                "stored": metric.stored.as_ref().map(side),
-                "sent": metric.sent.as_ref().map(side),
-            })
-        })
-        .collect();
+    let fields: Vec<FieldDifferenceBody> = conflict.fields.into_iter().map(Into::into).collect();
+    let metrics: Vec<MetricDifferenceBody> = conflict.metrics.into_iter().map(Into::into).collect();
     let detail = format!(
         "run {} has this identity and {} other fields and {} other metrics; it stays as it is",
         conflict.run_id,
@@ -216,13 +260,39 @@ fn conflict_problem(conflict: Conflict) -> Problem {
         metrics.len(),
     );
     Problem::new(Slug::RunConflict, detail)
-        .with_member("run_id", conflict.run_id)
-        .with_member("fields", fields)
-        .with_member("metrics", metrics)
+        .with_member("run_id", json!(conflict.run_id))
+        .with_member("fields", json!(fields))
+        .with_member("metrics", json!(metrics))
 }
 
-fn side(metric: &Metric) -> JsonValue {
-    json!({"value": metric.value, "wallclock": metric.wallclock})
+impl From<FieldDifference> for FieldDifferenceBody {
+    fn from(difference: FieldDifference) -> Self {
+        Self {
+            field: difference.field,
+            stored: difference.stored,
+            sent: difference.sent,
+        }
+    }
+}
+
+impl From<MetricDifference> for MetricDifferenceBody {
+    fn from(difference: MetricDifference) -> Self {
+        Self {
+            metric_key: difference.name.metric_key,
+            dim_key: difference.name.dim_key,
+            stored: difference.stored.map(Into::into),
+            sent: difference.sent.map(Into::into),
+        }
+    }
+}
+
+impl From<Metric> for MeasuredBody {
+    fn from(metric: Metric) -> Self {
+        Self {
+            value: metric.value,
+            wallclock: metric.wallclock,
+        }
+    }
 }
 
 /// Read one run.
@@ -245,60 +315,23 @@ fn side(metric: &Metric) -> JsonValue {
 pub(super) async fn one(
     State(state): State<AppState>,
     _right: CanRead,
-    Path(id): Path<String>,
+    id: Result<Path<String>, PathRejection>,
 ) -> Result<Json<RunBody>, Problem> {
-    let run = match id.parse::<RunId>() {
-        Ok(run_id) => state.store.run(run_id).await?,
-        Err(_) => None,
+    // What is no UTF-8 names no run either.
+    let id = id.map(|Path(id)| id).unwrap_or_default();
+    let run = match run_id(&id) {
+        Some(run_id) => state.store.run(run_id).await?,
+        None => None,
     };
     let run = run.ok_or_else(|| Problem::new(Slug::NotFound, format!("there is no run `{id}`")))?;
     Ok(Json(run.into()))
 }
 
-/// The parameters of a list of runs, for the description.
-#[derive(IntoParams)]
-#[into_params(parameter_in = Query)]
-#[expect(dead_code, reason = "read by the OpenAPI description alone")]
-pub(super) struct RunsParams {
-    /// Runs of this commit.
-    #[param(required = false, pattern = "^[0-9a-fA-F]{40}$")]
-    commit_sha: Option<String>,
-    /// Runs of this workload.
-    #[param(required = false)]
-    workload: Option<String>,
-    /// Runs of this branch.
-    #[param(required = false)]
-    branch: Option<String>,
-    /// Runs of this architecture.
-    #[param(required = false)]
-    arch: Option<String>,
-    /// Runs of this distribution.
-    #[param(required = false)]
-    distro: Option<String>,
-    /// Runs of this repository.
-    #[param(required = false)]
-    repo: Option<String>,
-    /// Runs of this pipeline; `*` or nothing for any.
-    #[param(required = false)]
-    pipeline: Option<String>,
-    /// Runs of this class of hosts.
-    #[param(required = false)]
-    host_class: Option<String>,
-    /// Runs of this tag, empty for live ones; `*` or nothing for any.
-    #[param(required = false)]
-    tag: Option<String>,
-    /// Runs on or after this date.
-    #[param(required = false, format = DateTime)]
-    since: Option<String>,
-    /// Runs before this date.
-    #[param(required = false, format = DateTime)]
-    before: Option<String>,
-    /// The most runs of a page.
-    #[param(required = false, minimum = 1, maximum = 10_000, default = 20)]
-    limit: Option<u32>,
-    /// `next` of the page before, with the same parameters.
-    #[param(required = false)]
-    cursor: Option<String>,
+/// The id that `text` is; a run has one path, so no sign and no leading zeros.
+fn run_id(text: &str) -> Option<RunId> {
+    text.parse()
+        .ok()
+        .filter(|id: &RunId| id.to_string() == text)
 }
 
 /// List runs.
@@ -324,7 +357,7 @@ pub(super) async fn list(
     RawQuery(raw): RawQuery,
     params: Params,
 ) -> Result<Json<RunsAnswer>, Problem> {
-    let question = cursor::question(&raw.unwrap_or_default());
+    let question = cursor::question("runs", &raw.unwrap_or_default());
     let query = read_query(params, &question)?;
     let page = state.store.runs(&query).await?;
     Ok(Json(RunsAnswer {
@@ -351,7 +384,7 @@ fn read_query(mut params: Params, question: &str) -> Result<RunQuery, Problem> {
         after: params
             .optional_with("cursor", |text| cursor::decode(text, question))
             .map(|cursor| cursor.rest),
-        limit: params.limit(DEFAULT_LIMIT, MAX_LIMIT),
+        limit: params.limit(),
     };
     params.finish(Some(query))
 }

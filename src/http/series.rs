@@ -3,11 +3,12 @@
 use axum::Json;
 use axum::extract::State;
 use serde::{Deserialize, Serialize};
-use utoipa::{IntoParams, ToSchema};
+use utoipa::ToSchema;
 
 use super::AppState;
 use super::params::Params;
 use super::problem::{Problem, ProblemBody};
+use super::query_schema::SeriesParams;
 use super::rights::CanRead;
 use crate::domain::{Arch, Branch, DimKey, Distro, MetricKey, Repo, RunDate, Value, Workload};
 use crate::store::{RunId, SeriesFilter, SeriesMetric, SeriesSummary};
@@ -61,37 +62,17 @@ pub struct SeriesMetricBody {
     #[schema(value_type = String)]
     pub dim_key: DimKey,
     /// The newest value.
-    #[schema(value_type = Option<f64>)]
+    #[schema(value_type = Option<f64>, required)]
     pub value: Option<Value>,
     /// Whether it was read off a real clock.
+    #[schema(required)]
     pub wallclock: Option<bool>,
     /// The run that it is of.
+    #[schema(value_type = Option<i64>, required)]
     pub run_id: Option<RunId>,
     /// The run's date.
-    #[schema(value_type = Option<String>, format = DateTime)]
+    #[schema(value_type = Option<String>, format = DateTime, required)]
     pub run_date: Option<RunDate>,
-}
-
-/// The parameters of a list of series, for the description.
-#[derive(IntoParams)]
-#[into_params(parameter_in = Query)]
-#[expect(dead_code, reason = "read by the OpenAPI description alone")]
-pub(super) struct SeriesParams {
-    /// Series of this workload.
-    #[param(required = false)]
-    workload: Option<String>,
-    /// Series of this branch.
-    #[param(required = false)]
-    branch: Option<String>,
-    /// Series of this architecture.
-    #[param(required = false)]
-    arch: Option<String>,
-    /// Series of this distribution.
-    #[param(required = false)]
-    distro: Option<String>,
-    /// Series that have a run of this repository.
-    #[param(required = false)]
-    repo: Option<String>,
 }
 
 /// List every series.

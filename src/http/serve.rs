@@ -19,6 +19,8 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, watch};
 use tower::ServiceExt;
 
+use super::stalled::Impatient;
+
 /// What connections may take.
 #[derive(Clone, Copy, Debug)]
 pub struct Connections {
@@ -26,6 +28,8 @@ pub struct Connections {
     pub limit: usize,
     /// Time for a request's head to arrive, on a new connection or on one that is kept open.
     pub head_time: Duration,
+    /// Time in which a client must take something of its answer.
+    pub stall_time: Duration,
     /// Time that requests have to end once the service stops.
     pub grace: Duration,
 }
@@ -53,7 +57,7 @@ pub async fn serve(
             let Ok(place) = Arc::clone(&places).acquire_owned().await else {
                 return;
             };
-            let stream = accept(&listener).await;
+            let stream = Impatient::new(accept(&listener).await, connections.stall_time);
             let used = Arc::new(AtomicBool::new(false));
             let service = answering(router.clone(), Arc::clone(&used));
             let service = TowerToHyperService::new(service);

@@ -5,7 +5,8 @@
 
 use serde_json::json;
 use utoipa::openapi::schema::{
-    AdditionalProperties, ArrayBuilder, KnownFormat, SchemaFormat, SchemaType, Type,
+    AdditionalProperties, AllOfBuilder, AnyOfBuilder, ArrayBuilder, ArrayItems, KnownFormat,
+    SchemaFormat, SchemaType, Type,
 };
 use utoipa::openapi::{ObjectBuilder, RefOr, Schema};
 use utoipa::{PartialSchema, ToSchema};
@@ -21,10 +22,6 @@ pub(super) const NAME: &str =
 /// The same, or nothing.
 pub(super) const NAME_OR_EMPTY: &str =
     r"^(?!\*$)([^\s\x00-\x1f\x7f-\x9f]([^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f])?)?$";
-/// The years that a run's date may stand in.
-pub(super) const YEARS: &str = "^(19[7-9][0-9]|[2-9][0-9]{3})-";
-/// More than any date needs.
-pub(super) const DATE_CHARS: usize = 64;
 
 /// A run to be stored.
 pub(super) struct RunUpload;
@@ -59,8 +56,8 @@ impl PartialSchema for RunUpload {
         let commit = text("The whole name of the commit.", 40, "^[0-9a-fA-F]{40}$");
         let date = text(
             "The commit's date: where the run stands in history. Kept in UTC and whole seconds.",
-            DATE_CHARS,
-            YEARS,
+            64,
+            "^(19[7-9][0-9]|[2-9][0-9]{3})-",
         )
         .format(Some(SchemaFormat::KnownFormat(KnownFormat::DateTime)));
         let metrics = ArrayBuilder::new()
@@ -68,8 +65,7 @@ impl PartialSchema for RunUpload {
                 "The numbers; each name once, and at least one where the run succeeded.",
             ))
             .items(MetricUpload::schema())
-            .max_items(Some(MAX_METRICS))
-            .unique_items(true);
+            .max_items(Some(MAX_METRICS));
         let fields: [(&str, Schema); 12] = [
             (
                 "workload",
@@ -146,11 +142,35 @@ impl PartialSchema for RunUpload {
                     object.required(field)
                 }
             });
-        object
-            .property("change", optional(name("The change that the commit came from.", Change::MAX_CHARS)))
-            .property("patchset", optional(name("The patch set of the change.", Patchset::MAX_CHARS)))
+        let object = object
+            .property(
+                "change",
+                optional(name(
+                    "The change that the commit came from.",
+                    Change::MAX_CHARS,
+                )),
+            )
+            .property(
+                "patchset",
+                optional(name("The patch set of the change.", Patchset::MAX_CHARS)),
+            )
+            .additional_properties(Some(AdditionalProperties::FreeForm(false)));
+        let failed = ObjectBuilder::new()
+            .schema_type(Type::Boolean)
+            .enum_values(Some([false]));
+        let failed = ObjectBuilder::new().property("succeeded", failed);
+        let measured = ArrayBuilder::new()
+            .items(ArrayItems::RefOrSchema(Box::new(RefOr::T(Schema::Object(
+                ObjectBuilder::new()
+                    .schema_type(SchemaType::AnyValue)
+                    .build(),
+            )))))
+            .min_items(Some(1));
+        let measured = ObjectBuilder::new().property("metrics", measured);
+        AllOfBuilder::new()
+            .item(object)
+            .item(AnyOfBuilder::new().item(failed).item(measured))
             .description(Some("A run to be stored. Its identity is the commit, the series (workload, branch, arch, distro) and the tag."))
-            .additional_properties(Some(AdditionalProperties::FreeForm(false)))
             .examples([json!({
                 "workload": "perf", "repo": "drizzle", "branch": "main",
                 "commit_sha": "0123456789abcdef0123456789abcdef01234567",
@@ -166,14 +186,16 @@ impl ToSchema for RunUpload {}
 
 impl PartialSchema for MetricUpload {
     fn schema() -> RefOr<Schema> {
-        // A float has no more whole digits than this, and a schema's bounds are floats.
-        const BOUND: f64 = 999_999_999_999_999.0;
-        let value = ObjectBuilder::new()
-            .schema_type(Type::Number)
-            .description(Some("The number: at most 16 digits before the point; of more than 4 after it, rounded if that changes it little."))
-            .minimum(Some(-BOUND))
-            .maximum(Some(BOUND))
-            .multiple_of(Some(0.0001));
+        // Half a unit of the last decimal is one part in ten thousand of this; from here on every
+        // number has a form that is near enough.
+        const ROUNDABLE: f64 = 0.5;
+        const TOO_LARGE: f64 = 1e16;
+        let number = || ObjectBuilder::new().schema_type(Type::Number);
+        let value = AnyOfBuilder::new()
+            .item(number().minimum(Some(ROUNDABLE)).exclusive_maximum(Some(TOO_LARGE)))
+            .item(number().maximum(Some(-ROUNDABLE)).exclusive_minimum(Some(-TOO_LARGE)))
+            .item(number().minimum(Some(-ROUNDABLE)).maximum(Some(ROUNDABLE)).multiple_of(Some(0.0001)))
+            .description(Some("The number: at most 16 digits before the point; of more than 4 after it, rounded half away from zero, and refused where that changes it by more than one part in ten thousand."));
         let dim = text(
             "The parameters of a parameterised metric, in canonical form.",
             DimKey::MAX_CHARS,

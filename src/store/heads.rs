@@ -6,7 +6,9 @@ use sqlx::FromRow;
 
 use super::schema::Runs;
 use super::{RunId, StoreError};
-use crate::domain::{Change, CommitSha, HostClass, Patchset, Pipeline, Repo, RunDate, Series, Tag};
+use crate::domain::{
+    Change, CommitSha, DateBound, HostClass, Patchset, Pipeline, Repo, RunDate, Series, Tag,
+};
 
 /// A run without its metrics.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -75,8 +77,8 @@ pub(super) struct Filter<'a> {
     pub(super) pipeline: Option<&'a Pipeline>,
     pub(super) tag: Option<&'a TagFilter>,
     pub(super) succeeded: Option<bool>,
-    pub(super) since: Option<RunDate>,
-    pub(super) before: Option<RunDate>,
+    pub(super) since: Option<DateBound>,
+    pub(super) before: Option<DateBound>,
     pub(super) after: Option<Position>,
 }
 
@@ -128,8 +130,10 @@ impl Filter<'_> {
             tag,
             self.succeeded
                 .map(|succeeded| run(Runs::Succeeded).eq(succeeded)),
-            self.since.map(|date| run(Runs::RunDate).gte(date.naive())),
-            self.before.map(|date| run(Runs::RunDate).lt(date.naive())),
+            self.since
+                .map(|bound| run(Runs::RunDate).gt(bound.last_second_before())),
+            self.before
+                .map(|bound| run(Runs::RunDate).lte(bound.last_second_before())),
             self.after.map(older_than),
         ];
         parts

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use sea_query::{Expr, ExprTrait, Func, IntoColumnRef, Query, SelectStatement, SubQueryStatement};
+use sha2::{Digest, Sha256};
 use sqlx::FromRow;
 
 use super::catalog;
@@ -18,7 +19,7 @@ use super::heads::{
 use super::schema::{Metrics, Runs, SeriesMetrics};
 use super::{RunId, Store, StoreError};
 use crate::domain::{
-    DimKey, HostClass, MetricKey, MetricName, Pipeline, Repo, RunDate, Series, Value,
+    DateBound, DimKey, HostClass, MetricKey, MetricName, Pipeline, Repo, Series, Value,
 };
 
 /// The most points of one answer. A hundred runs of a thousand metrics each are half of it.
@@ -34,9 +35,9 @@ pub struct HistoryQuery {
     /// The most points of each metric.
     pub limit: usize,
     /// Runs on or after this date.
-    pub since: Option<RunDate>,
+    pub since: Option<DateBound>,
     /// Runs before this date.
-    pub before: Option<RunDate>,
+    pub before: Option<DateBound>,
     /// The repository.
     pub repo: Option<Repo>,
     /// The class of hosts.
@@ -96,13 +97,28 @@ pub struct Point {
 pub struct HistoryCursor {
     /// Where every metric goes on that is not listed.
     pub rest: Position,
-    /// Metrics that go on from an older place.
-    pub older: BTreeMap<MetricName, Position>,
+    /// Metrics that go on from an older place, each by its print: a cursor travels in an address,
+    /// and a thousand names are too long for one.
+    pub older: BTreeMap<MetricPrint, Position>,
+}
+
+/// Stands for a metric's name where that is too long; among ten thousand of a series no two agree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct MetricPrint(pub [u8; 6]);
+
+impl From<&MetricName> for MetricPrint {
+    fn from(name: &MetricName) -> Self {
+        // No name holds a control character, so nothing else reads as this.
+        let digest = Sha256::digest(format!("{}\0{}", name.metric_key, name.dim_key));
+        let mut print = [0; 6];
+        print.copy_from_slice(&digest[..6]);
+        Self(print)
+    }
 }
 
 impl HistoryCursor {
     fn of(&self, name: &MetricName) -> Position {
-        self.older.get(name).copied().unwrap_or(self.rest)
+        self.older.get(&name.into()).copied().unwrap_or(self.rest)
     }
 }
 
@@ -202,7 +218,7 @@ async fn each_metric(session: &mut Session, query: &HistoryQuery) -> Result<Hist
         let own_page = query
             .after
             .as_ref()
-            .is_some_and(|cursor| cursor.older.contains_key(&name));
+            .is_some_and(|cursor| cursor.older.contains_key(&MetricPrint::from(&name)));
         let enough = found
             .get(&name)
             .is_some_and(|points| points.len() > query.limit);
@@ -309,7 +325,7 @@ fn next_page(found: &Found, query: &HistoryQuery) -> Option<HistoryCursor> {
         .filter(|points| points.len() == query.limit)
         .filter_map(last)
         .max()?;
-    let mut older: BTreeMap<MetricName, Position> = query
+    let mut older: BTreeMap<MetricPrint, Position> = query
         .after
         .iter()
         .flat_map(|cursor| cursor.older.clone())
@@ -317,7 +333,7 @@ fn next_page(found: &Found, query: &HistoryQuery) -> Option<HistoryCursor> {
         .collect();
     for (name, points) in found {
         if let Some(place) = last(points).filter(|place| *place < rest) {
-            older.insert(name.clone(), place);
+            older.insert(name.into(), place);
         }
     }
     Some(HistoryCursor { rest, older })

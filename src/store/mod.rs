@@ -35,7 +35,8 @@ use crate::config::DatabaseUrl;
 pub use error::StoreError;
 pub use heads::{Position, RunHead, TagFilter};
 pub use history::{
-    History, HistoryCursor, HistoryQuery, MAX_POINTS, MetricHistory, MetricSelection, Point,
+    History, HistoryCursor, HistoryQuery, MAX_POINTS, MetricHistory, MetricPrint, MetricSelection,
+    Point,
 };
 pub use record::{Conflict, FieldDifference, MetricDifference, Recorded};
 pub use runs::{RunPage, RunQuery, StoredRun};

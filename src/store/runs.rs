@@ -11,7 +11,7 @@ use super::heads::{
 use super::schema::{Metrics, Runs};
 use super::{RunId, Store, StoreError};
 use crate::domain::{
-    Arch, Branch, CommitSha, Distro, HostClass, Metric, MetricName, Pipeline, Repo, RunDate,
+    Arch, Branch, CommitSha, DateBound, Distro, HostClass, Metric, MetricName, Pipeline, Repo,
     Workload,
 };
 
@@ -46,9 +46,9 @@ pub struct RunQuery {
     /// The class of hosts.
     pub host_class: Option<HostClass>,
     /// Runs on or after this date.
-    pub since: Option<RunDate>,
+    pub since: Option<DateBound>,
     /// Runs before this date.
-    pub before: Option<RunDate>,
+    pub before: Option<DateBound>,
     /// Where the last page ended.
     pub after: Option<Position>,
     /// The most runs of a page.

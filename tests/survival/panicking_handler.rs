@@ -25,6 +25,7 @@ pub(crate) async fn costs_nobody_else_anything() {
     let connections = Connections {
         limit: 2,
         head_time: PATIENCE,
+        stall_time: PATIENCE,
         grace: PATIENCE,
     };
     let (stop, stopped) = oneshot::channel::<()>();

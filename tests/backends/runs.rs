@@ -1,0 +1,152 @@
+//! One run whole, and lists of runs.
+
+use serde_json::{Value as Json, json};
+
+use crate::api::{Api, date, run, sha, with};
+use crate::model::{fill, newest_first};
+use crate::support::harness::Context;
+
+fn ids(page: &Json) -> Vec<i64> {
+    let runs = page["runs"].as_array().unwrap();
+    runs.iter()
+        .map(|run| run["run_id"].as_i64().unwrap())
+        .collect()
+}
+
+pub(crate) async fn are_read_whole(context: &Context) {
+    let api = Api::start(context).await;
+    let sent = with(
+        run(1),
+        json!({
+            "commit_sha": "ABCDEF0123456789ABCDEF0123456789ABCDEF01", "change": "12", "patchset": "3", "tag": "14.04",
+            "run_date": "2026-01-01T02:00:00.5+02:00", "succeeded": false,
+            "metrics": [
+                {"metric_key": "b", "value": 2.50, "wallclock": true},
+                {"metric_key": "a", "dim_key": "z", "value": -1},
+                {"metric_key": "a", "dim_key": "B", "value": 3},
+                {"metric_key": "a", "value": 0},
+            ],
+        }),
+    );
+    let run_id = api.create(&sent).await;
+    let plain = api.create(&run(2)).await;
+    let mut expected = with(
+        sent,
+        json!({
+            "run_id": run_id, "commit_sha": "abcdef0123456789abcdef0123456789abcdef01", "run_date": "2026-01-01T00:00:00Z",
+            "metrics": [
+                {"metric_key": "a", "dim_key": "", "value": 0, "wallclock": false},
+                {"metric_key": "a", "dim_key": "B", "value": 3, "wallclock": false},
+                {"metric_key": "a", "dim_key": "z", "value": -1, "wallclock": false},
+                {"metric_key": "b", "dim_key": "", "value": 2.5, "wallclock": true},
+            ],
+        }),
+    );
+    assert_eq!(api.get(&format!("/v1/runs/{run_id}")).await.ok(), expected);
+    expected.as_object_mut().unwrap().remove("metrics");
+    let listed = api.read("/v1/runs", &[("tag", "14.04")]).await;
+    assert_eq!(listed, json!({"runs": [expected]}));
+    let plain = api.get(&format!("/v1/runs/{plain}")).await.ok();
+    assert_eq!(
+        [&plain["change"], &plain["patchset"], &plain["tag"]],
+        [&json!(null), &json!(null), &json!("")]
+    );
+}
+
+pub(crate) async fn are_listed_by_every_filter(context: &Context) {
+    let api = Api::start(context).await;
+    let mut stored = fill(&api, 30).await;
+    for (number, field) in ["workload", "branch", "arch", "distro"]
+        .into_iter()
+        .enumerate()
+    {
+        let sent = with(
+            run(500 + number as u64),
+            json!({field: "other", "tag": "14.04"}),
+        );
+        let run_id = api.create(&sent).await;
+        stored.push(crate::model::Stored { run_id, sent });
+    }
+    let equal = |field: &'static str, value: &'static str| {
+        move |run: &Json| run[field].as_str().unwrap_or_default() == value
+    };
+    let list = async |params: &[(&str, &str)]| {
+        let mut params = params.to_vec();
+        params.push(("limit", "100"));
+        ids(&api.read("/v1/runs", &params).await)
+    };
+    assert_eq!(list(&[]).await, newest_first(&stored, |_| true));
+    let filters = [
+        ("workload", "perf"),
+        ("workload", "other"),
+        ("branch", "main"),
+        ("branch", "other"),
+        ("arch", "other"),
+        ("distro", "other"),
+        ("repo", "drizzle"),
+        ("repo", "fork"),
+        ("pipeline", "promote"),
+        ("pipeline", "nightly"),
+        ("host_class", "metal"),
+        ("tag", ""),
+        ("tag", "14.04"),
+        ("tag", "none"),
+        ("workload", "none"),
+    ];
+    for (field, value) in filters {
+        assert_eq!(
+            list(&[(field, value)]).await,
+            newest_first(&stored, equal(field, value)),
+            "{field}={value}"
+        );
+    }
+    let all = newest_first(&stored, |_| true);
+    assert_eq!(list(&[("tag", "*"), ("pipeline", "*")]).await, all);
+    let (since, before) = (date(70), date(150));
+    let between = newest_first(&stored, |run| {
+        let date = run["run_date"].as_str().unwrap();
+        (since.as_str()..before.as_str()).contains(&date)
+    });
+    assert_eq!(
+        list(&[("since", &since), ("before", &before)]).await,
+        between
+    );
+    let both = newest_first(&stored, |run| {
+        equal("repo", "fork")(run) && equal("tag", "baseline")(run)
+    });
+    assert_eq!(list(&[("repo", "fork"), ("tag", "baseline")]).await, both);
+    assert_eq!(ids(&api.read("/v1/runs", &[]).await), all[..20]);
+}
+
+pub(crate) async fn are_found_by_their_commit_in_either_case(context: &Context) {
+    let api = Api::start(context).await;
+    let mut created = vec![api.create(&run(0xab)).await];
+    api.create(&run(0xac)).await;
+    created.push(
+        api.create(&with(run(0xab), json!({"tag": "baseline"})))
+            .await,
+    );
+    created.push(
+        api.create(&with(
+            run(0xab),
+            json!({"workload": "slap", "succeeded": false}),
+        ))
+        .await,
+    );
+    created.reverse();
+    for name in [sha(0xab), sha(0xab).to_uppercase()] {
+        assert_eq!(
+            ids(&api.read("/v1/runs", &[("commit_sha", &name)]).await),
+            created
+        );
+    }
+    assert_eq!(
+        ids(&api.read("/v1/runs", &[("commit_sha", &sha(1))]).await),
+        Vec::<i64>::new()
+    );
+    for name in ["", "abcdef", "g000000000000000000000000000000000000000"] {
+        api.query("/v1/runs", &[("commit_sha", name)])
+            .await
+            .problem(400, "invalid-query");
+    }
+}
