@@ -5,6 +5,7 @@
 //!
 //! - [`domain`]: the words of the project as types, parsed once and valid ever after
 //! - [`auth`]: from a token to a grant and back; knows no HTTP
+//! - [`judge`]: from numbers to a verdict; no printing, no I/O
 //! - [`store`]: the runs and the questions asked of them, alone in knowing SQL
 //! - [`http`]: routes, extractors that prove a right, problems, OpenAPI; no SQL, no statistics
 //! - [`config`]: every flag and environment variable of the service; opens nothing
@@ -15,4 +16,5 @@ pub mod cli;
 pub mod config;
 pub mod domain;
 pub mod http;
+pub mod judge;
 pub mod store;
