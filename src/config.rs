@@ -1,9 +1,11 @@
-//! Every flag and environment variable of the service. Opens nothing.
+//! Every flag and environment variable of the service and of the commands that call it. Opens
+//! nothing.
 //!
 //! `…Args` are what clap reads; `…Settings` are what they come to once they have been checked.
 //! A wrong value is refused with the setting's name, the value unless it may hold a secret, and
 //! what to write instead.
 
+mod client;
 mod database_url;
 mod value;
 
@@ -14,6 +16,7 @@ use std::time::Duration;
 use clap::builder::{OsStringValueParser, TypedValueParser as _};
 use clap::{ArgAction, Args, ValueEnum};
 
+pub use client::{ClientArgs, ClientTokenError, ServerArgs, ServerUrl, TOKEN_VARIABLE, Token};
 pub use database_url::{DatabaseScheme, DatabaseUrl};
 pub use value::{ByteCount, LogFilter, Origin, PublicKeyFile, parse_duration};
 
@@ -79,7 +82,9 @@ pub struct DatabaseArgs {
     ///
     /// sqlite://FILE                         one machine, no set-up
     /// mysql://USER:PASSWORD@HOST/DATABASE   MySQL, MariaDB, Galera, TiDB
-    /// drizzle://USER:PASSWORD@HOST/SCHEMA   Drizzle, and servers without prepared statements
+    /// drizzle://USER@HOST/SCHEMA            Drizzle, and servers without prepared statements
+    ///
+    /// Drizzle's protocol asks for no password: who may connect is up to the network there.
     ///
     /// Other users of the machine can read a command line, so an address with a
     /// password belongs in the environment variable. It is never shown or logged.
@@ -178,7 +183,9 @@ pub struct Limits {
     )]
     pub max_body: ByteCount,
 
-    /// How long one request may take, its body included
+    /// How long the body of a request may take to arrive, and again its answer to be made
+    ///
+    /// A body that is slower is answered 408, an answer that is slower 503.
     #[arg(
         long,
         env = "PERF_TRACKING_REQUEST_TIMEOUT",
@@ -236,7 +243,9 @@ pub enum LogFormat {
 #[command(next_help_heading = LOGS)]
 pub struct LogSettings {
     /// What to log: error, warn, info, debug, trace or off, or `part=level` with commas between
+    // A global argument is found by its id in every command, so no flag of one may have it.
     #[arg(
+        id = "log",
         long = "log",
         env = "PERF_TRACKING_LOG",
         value_name = "FILTER",
@@ -247,6 +256,7 @@ pub struct LogSettings {
 
     /// How log lines look
     #[arg(
+        id = "log-format",
         long = "log-format",
         env = "PERF_TRACKING_LOG_FORMAT",
         value_name = "FORMAT",

@@ -8,11 +8,13 @@
 //! - [`judge`]: from numbers to a verdict; no printing, no I/O
 //! - [`store`]: the runs and the questions asked of them, alone in knowing SQL
 //! - [`http`]: routes, extractors that prove a right, problems, OpenAPI; no SQL, no statistics
+//! - [`client`]: the API from the other side, for the commands
 //! - [`config`]: every flag and environment variable of the service; opens nothing
 //! - [`cli`]: one file a subcommand: flags, a call, an outcome
 
 pub mod auth;
 pub mod cli;
+pub mod client;
 pub mod config;
 pub mod domain;
 pub mod http;

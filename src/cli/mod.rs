@@ -1,10 +1,14 @@
 //! The command line: one file a subcommand, from flags over a call to an [`Outcome`].
 
+mod client;
+mod health;
+mod history;
 mod logging;
 mod migrate;
 mod serve;
 mod shown;
 mod token;
+mod upload;
 mod welcome;
 
 use std::io::{self, Write};
@@ -81,6 +85,9 @@ Run `perf-tracking COMMAND --help` for the settings of a command and examples.";
 enum Command {
     Serve(ServeArgs),
     Migrate(MigrateArgs),
+    Upload(upload::UploadArgs),
+    History(history::HistoryArgs),
+    Health(health::HealthArgs),
     /// Make a token for a job, or see what one says
     #[command(subcommand)]
     Token(token::TokenCommand),
@@ -99,6 +106,9 @@ impl Cli {
         match self.command {
             Command::Serve(args) => serve::run(args),
             Command::Migrate(args) => migrate::run(args),
+            Command::Upload(args) => upload::run(args),
+            Command::History(args) => history::run(args),
+            Command::Health(args) => health::run(args),
             Command::Token(command) => command.run(),
             Command::Version => print(&format!("perf-tracking {}\n", env!("CARGO_PKG_VERSION"))),
         }

@@ -7,6 +7,7 @@
 use std::env;
 use std::ffi::OsString;
 use std::io::{self, IsTerminal as _};
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Parser as _;
@@ -84,6 +85,15 @@ fn secret_of(word: &str) -> Option<&str> {
 /// Whether a text is shaped as a signed JSON Web Token, whose header starts with `{"` in base64.
 pub(super) fn looks_like_token(text: &str) -> bool {
     text.starts_with("ey") && text.matches('.').count() == 2
+}
+
+/// A path for a message; a token that stands where a path should is not shown.
+pub(super) fn path(path: &Path) -> String {
+    let text = path.to_string_lossy();
+    if looks_like_token(&text) {
+        return "(not shown: a token, which must not stand on a command line)".to_owned();
+    }
+    format!("`{text}`")
 }
 
 #[cfg(test)]

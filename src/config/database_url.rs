@@ -11,7 +11,7 @@ use super::SettingError;
 const NAME: &str = "--database-url (PERF_TRACKING_DATABASE_URL)";
 
 const FORMS: &str = "write sqlite://FILE, mysql://USER:PASSWORD@HOST/DATABASE or \
-                     drizzle://USER:PASSWORD@HOST/SCHEMA";
+                     drizzle://USER@HOST/SCHEMA";
 
 /// What speaks to the database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,7 +108,7 @@ impl RawDatabaseUrl {
             _ => return Err(fault(format!("`{shown}` is no database address; {FORMS}"))),
         };
         if scheme != DatabaseScheme::Sqlite {
-            check_server(&text).map_err(|what| fault(format!("`{shown}` {what}")))?;
+            check_server(&text, scheme).map_err(|what| fault(format!("`{shown}` {what}")))?;
         }
         Ok(DatabaseUrl { scheme, text })
     }
@@ -130,7 +130,7 @@ fn check_file(file: &str) -> Result<(), &'static str> {
     }
 }
 
-fn check_server(text: &str) -> Result<(), &'static str> {
+fn check_server(text: &str, scheme: DatabaseScheme) -> Result<(), &'static str> {
     let url = Url::parse(text).ok().filter(|_| !is_shifted(text));
     let url = url.ok_or({
         "cannot be read; in a user name and a password write `@`, `/`, `?`, `#`, `%` and `:` \
@@ -138,6 +138,10 @@ fn check_server(text: &str) -> Result<(), &'static str> {
     })?;
     if url.host_str().is_none_or(str::is_empty) {
         return Err("names no host; write SCHEME://USER:PASSWORD@HOST/DATABASE");
+    }
+    // Drizzle refuses a login without a name, and the driver would make one up.
+    if scheme == DatabaseScheme::Drizzle && url.username().is_empty() {
+        return Err("names no user, which Drizzle wants; write drizzle://USER@HOST/SCHEMA");
     }
     let database = url.path().trim_matches('/');
     if database.is_empty() || database.contains('/') {
@@ -199,7 +203,7 @@ mod tests {
             ("sqlite:///srv/runs.db?mode=rwc", DatabaseScheme::Sqlite),
             ("mysql://u:p@db:3306/perf", DatabaseScheme::MySql),
             ("mysql://db/perf", DatabaseScheme::MySql),
-            ("drizzle://[::1]:4427/perf", DatabaseScheme::Drizzle),
+            ("drizzle://perf@[::1]:4427/perf", DatabaseScheme::Drizzle),
         ] {
             let url = check(text).unwrap();
             assert_eq!((url.scheme(), url.expose()), (scheme, text));
@@ -238,6 +242,8 @@ mod tests {
                 "mysql://u:hunter2:hunter2@hunter2@db:port/perf",
                 "cannot be read",
             ),
+            ("drizzle://db/perf", "names no user"),
+            ("drizzle://:hunter2@db/perf", "names no user"),
             ("sqlite://", "names no file"),
             ("sqlite://:memory:", "keeps nothing"),
         ] {
@@ -254,7 +260,7 @@ mod tests {
         for text in [
             "mysql://u:hunter2@db:3306/perf?ssl-mode=REQUIRED",
             "mysql://u:hunter2@hunter2@db/perf",
-            "drizzle://:hunter2@db/perf",
+            "drizzle://u:hunter2@db/perf",
             "sqlite://a:hunter2@b/runs.db",
         ] {
             let url = check(text).unwrap();

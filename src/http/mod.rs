@@ -26,7 +26,7 @@ use axum::routing::get;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-pub use history::{HistoryAnswer, MetricPoints, PointBody};
+pub use history::{HistoryAnswer, MetricPoints, PointBody, SeriesKey};
 pub use openapi::document as openapi_document;
 pub use problem::{ProblemBody, Slug};
 pub use runs::{Outcome, RecordAnswer, RunBody, RunHeadBody, RunsAnswer};

@@ -1,0 +1,75 @@
+//! The pages of a history, one after the other.
+
+use std::collections::BTreeMap;
+
+use crate::client::{Answer, Client, ClientError, Window};
+use crate::domain::{DimKey, MetricKey};
+use crate::http::{HistoryAnswer, MetricPoints};
+
+/// A question and the place that was reached in its answer.
+pub(super) struct Pages<'a> {
+    client: &'a Client,
+    window: Window,
+    query: Vec<(&'static str, String)>,
+}
+
+impl<'a> Pages<'a> {
+    pub(super) fn new(
+        client: &'a Client,
+        window: Window,
+        query: Vec<(&'static str, String)>,
+    ) -> Self {
+        Self {
+            client,
+            window,
+            query,
+        }
+    }
+
+    pub(super) async fn first(&self) -> Result<Answer<HistoryAnswer>, ClientError> {
+        self.client.window(self.window, &self.query).await
+    }
+
+    /// The page that starts at `cursor`.
+    pub(super) async fn after(
+        &mut self,
+        cursor: String,
+    ) -> Result<Answer<HistoryAnswer>, ClientError> {
+        self.query.retain(|(name, _)| *name != "cursor");
+        self.query.push(("cursor", cursor));
+        self.client.window(self.window, &self.query).await
+    }
+
+    /// `first` and all that follows it as one answer, without a `next`.
+    pub(super) async fn rest_of(
+        &mut self,
+        first: HistoryAnswer,
+    ) -> Result<HistoryAnswer, ClientError> {
+        let mut next = first.next;
+        let mut metrics = BTreeMap::new();
+        add(&mut metrics, first.metrics);
+        while let Some(cursor) = next {
+            let page = self.after(cursor).await?.content;
+            add(&mut metrics, page.metrics);
+            next = page.next;
+        }
+        Ok(HistoryAnswer {
+            series: first.series,
+            metrics: metrics.into_values().collect(),
+            next: None,
+        })
+    }
+}
+
+/// A page's points go behind those of the pages before, which are newer.
+fn add(metrics: &mut BTreeMap<(MetricKey, DimKey), MetricPoints>, page: Vec<MetricPoints>) {
+    for metric in page {
+        let name = (metric.metric_key.clone(), metric.dim_key.clone());
+        match metrics.get_mut(&name) {
+            Some(known) => known.points.extend(metric.points),
+            None => {
+                metrics.insert(name, metric);
+            }
+        }
+    }
+}

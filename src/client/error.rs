@@ -1,0 +1,416 @@
+//! What went wrong, where, and what to do about it. Never holds a token.
+
+use std::error::Error;
+use std::fmt;
+use std::io;
+use std::time::Duration;
+
+use reqwest::StatusCode;
+use serde::Deserialize;
+use url::Url;
+
+use super::retry;
+use crate::domain::{DimKey, Fault, MetricKey, Scope, Value};
+use crate::store::RunId;
+
+const CHECK_SERVER: &str = "check --server (PERF_TRACKING_URL), and that the service runs";
+
+/// Why there is no answer that can be used.
+#[derive(Clone, Debug)]
+pub struct ClientError(Box<Content>);
+
+#[derive(Clone, Debug)]
+struct Content {
+    /// Where the request went, without its query.
+    place: String,
+    failure: Failure,
+    tries: u32,
+}
+
+/// The ways to fail.
+#[derive(Clone, Debug)]
+pub enum Failure {
+    /// Nothing was sent; the cause.
+    Setup(String),
+    /// No connection; the cause.
+    Unreachable(String),
+    /// A connection whose other side could not prove who it is; the cause.
+    Untrusted(String),
+    /// No whole answer within this time.
+    TimedOut(Duration),
+    /// The connection broke, or what came is no HTTP; the cause.
+    Broken(String),
+    /// The service is elsewhere.
+    Redirect {
+        /// The answer's status.
+        status: StatusCode,
+        /// Where it points to, without a query.
+        location: String,
+    },
+    /// The service said no, and why.
+    Problem(Problem),
+    /// An answer that is not of this service.
+    Foreign(Refusal),
+}
+
+/// The service's own words (RFC 9457).
+///
+/// The kind is a text here and not [`crate::http::Slug`]: a newer service may know more kinds, and
+/// what it says about them is for people anyway.
+#[derive(Clone, Debug)]
+pub struct Problem {
+    status: StatusCode,
+    body: ProblemText,
+    text: String,
+    /// The scope that the request needs, and whether a token was sent.
+    token: Option<(Scope, bool)>,
+    retry_after: Option<Duration>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+struct ProblemText {
+    #[serde(rename = "type")]
+    slug: String,
+    title: String,
+    #[serde(default)]
+    detail: String,
+    #[serde(default)]
+    errors: Vec<Fault>,
+}
+
+/// An answer without a problem in it.
+#[derive(Clone, Debug)]
+pub struct Refusal {
+    status: StatusCode,
+    content_type: Option<String>,
+    /// How it starts, on one line.
+    start: String,
+    pub(super) retry_after: Option<Duration>,
+}
+
+/// How an upload differs from the run that its identity stands for.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct Conflict {
+    /// The stored run.
+    pub run_id: RunId,
+    /// The fields that differ.
+    #[serde(default)]
+    pub fields: Vec<ConflictField>,
+    /// The metrics that differ or that one side lacks.
+    #[serde(default)]
+    pub metrics: Vec<ConflictMetric>,
+}
+
+/// A field that differs; `None` where a side has none.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[expect(missing_docs, reason = "the names say it")]
+pub struct ConflictField {
+    pub field: String,
+    pub stored: Option<String>,
+    pub sent: Option<String>,
+}
+
+/// A metric that differs; `None` where a side lacks it.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[expect(missing_docs, reason = "the names say it")]
+pub struct ConflictMetric {
+    pub metric_key: MetricKey,
+    pub dim_key: DimKey,
+    pub stored: Option<ConflictSide>,
+    pub sent: Option<ConflictSide>,
+}
+
+/// What one side has for a metric.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[expect(missing_docs, reason = "the names say it")]
+pub struct ConflictSide {
+    pub value: Value,
+    pub wallclock: bool,
+}
+
+impl ClientError {
+    /// A failure at `place`; a query is left out, which a person can tell from the command.
+    pub(super) fn new(place: &impl ToString, failure: Failure) -> Self {
+        let place = place.to_string();
+        let place = place.split('?').next().unwrap_or_default().to_owned();
+        Self(Box::new(Content {
+            place,
+            failure,
+            tries: 1,
+        }))
+    }
+
+    /// With the number of tries that it took.
+    pub(super) fn after(mut self, tries: u32) -> Self {
+        self.0.tries = tries;
+        self
+    }
+
+    /// Whether the same request may succeed later.
+    pub(super) fn may_pass(&self) -> bool {
+        match &self.0.failure {
+            Failure::Unreachable(_) | Failure::TimedOut(_) | Failure::Broken(_) => true,
+            Failure::Problem(problem) => retry::may_pass(problem.status),
+            Failure::Foreign(refusal) => retry::may_pass(refusal.status),
+            Failure::Setup(_) | Failure::Untrusted(_) | Failure::Redirect { .. } => false,
+        }
+    }
+
+    /// How long the service asks to wait.
+    pub(super) fn retry_after(&self) -> Option<Duration> {
+        match &self.0.failure {
+            Failure::Problem(problem) => problem.retry_after,
+            Failure::Foreign(refusal) => refusal.retry_after,
+            _ => None,
+        }
+    }
+
+    /// In what way it failed.
+    pub fn failure(&self) -> &Failure {
+        &self.0.failure
+    }
+
+    /// The differences, if the run is stored with other content.
+    pub fn conflict(&self) -> Option<Conflict> {
+        match &self.0.failure {
+            Failure::Problem(problem) if problem.status == StatusCode::CONFLICT => {
+                serde_json::from_str(&problem.text).ok()
+            }
+            _ => None,
+        }
+    }
+
+    /// The body of the service's problem, as it came.
+    pub fn problem_text(&self) -> Option<&str> {
+        match &self.0.failure {
+            Failure::Problem(problem) => Some(&problem.text),
+            _ => None,
+        }
+    }
+
+    /// What went wrong in a few words, without the place and the advice.
+    pub fn reason(&self) -> String {
+        match &self.0.failure {
+            Failure::Setup(cause) => cause.clone(),
+            Failure::Unreachable(cause) => format!("cannot be reached: {cause}"),
+            Failure::Untrusted(cause) => format!("is not trusted: {cause}"),
+            Failure::TimedOut(time) => {
+                format!(
+                    "no whole answer within {}",
+                    humantime::format_duration(*time)
+                )
+            }
+            Failure::Broken(cause) => format!("the connection broke: {cause}"),
+            Failure::Redirect { status, location } => {
+                format!("{} points to {location}", status.as_u16())
+            }
+            Failure::Problem(problem) => problem.summary(),
+            Failure::Foreign(refusal) => refusal.to_string(),
+        }
+    }
+
+    fn advice(&self) -> Option<String> {
+        match &self.0.failure {
+            Failure::Setup(_) | Failure::TimedOut(_) | Failure::Broken(_) => None,
+            Failure::Unreachable(_) => Some(CHECK_SERVER.to_owned()),
+            Failure::Untrusted(_) => Some(
+                "check --server (PERF_TRACKING_URL), or have the machine trust the certificate"
+                    .to_owned(),
+            ),
+            Failure::Redirect { .. } => Some(
+                "redirects are not followed, so that a token goes to one host alone; \
+                 name the service's own address with --server (PERF_TRACKING_URL)"
+                    .to_owned(),
+            ),
+            Failure::Problem(problem) => problem.advice(),
+            Failure::Foreign(_) => Some(
+                "check --server (PERF_TRACKING_URL), and the proxies in front of the service"
+                    .to_owned(),
+            ),
+        }
+    }
+}
+
+impl fmt::Display for ClientError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.0.place, self.reason())?;
+        if self.0.tries > 1 {
+            write!(f, " (after {} tries)", self.0.tries)?;
+        }
+        if let Failure::Problem(problem) = &self.0.failure {
+            for fault in &problem.body.errors {
+                write!(f, "\n  {fault}")?;
+            }
+        }
+        match self.advice() {
+            Some(advice) => write!(f, "\n{advice}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Error for ClientError {}
+
+impl Failure {
+    /// What reqwest failed at.
+    pub(super) fn of(error: &reqwest::Error, timeout: Duration) -> Self {
+        let cause = innermost(error);
+        if is_untrusted(error) {
+            Self::Untrusted(cause)
+        } else if error.is_connect() {
+            Self::Unreachable(cause)
+        } else if error.is_timeout() {
+            Self::TimedOut(timeout)
+        } else if error.is_builder() {
+            Self::Setup(cause)
+        } else {
+            Self::Broken(cause)
+        }
+    }
+
+    /// The service, or something before it, points elsewhere.
+    pub(super) fn redirect(status: StatusCode, from: &Url, location: &str) -> Self {
+        let location = match from.join(location) {
+            Ok(mut url) => {
+                url.set_query(None);
+                url.set_fragment(None);
+                // A URL that can have no user info has none.
+                let _ = url.set_username("");
+                let _ = url.set_password(None);
+                url.to_string()
+            }
+            Err(_) => "no address".to_owned(),
+        };
+        Self::Redirect { status, location }
+    }
+
+    /// What an answer other than a success says: a problem of the service, or something else.
+    pub(super) fn refusal(
+        refusal: Refusal,
+        text: &str,
+        scope: Option<Scope>,
+        has_token: bool,
+    ) -> Self {
+        match serde_json::from_str(text) {
+            Ok(body) => Self::Problem(Problem {
+                status: refusal.status,
+                body,
+                text: text.to_owned(),
+                token: scope.map(|scope| (scope, has_token)),
+                retry_after: refusal.retry_after,
+            }),
+            Err(_) => Self::Foreign(refusal),
+        }
+    }
+}
+
+impl Problem {
+    /// The kind of problem, as programs know it.
+    pub fn slug(&self) -> &str {
+        &self.body.slug
+    }
+
+    fn summary(&self) -> String {
+        let ProblemText {
+            title,
+            detail,
+            errors,
+            ..
+        } = &self.body;
+        let head = format!("{} {}", self.status.as_u16(), one_line(title));
+        // The list below says the same and more.
+        if detail.is_empty() || !errors.is_empty() {
+            return head;
+        }
+        format!("{head}: {}", one_line(detail))
+    }
+
+    fn advice(&self) -> Option<String> {
+        let (scope, has_token) = self.token?;
+        let advice = token_advice(scope);
+        match (self.status, has_token) {
+            (StatusCode::UNAUTHORIZED, false) => Some(format!("no token was sent: {advice}")),
+            (StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN, _) => Some(advice),
+            _ => None,
+        }
+    }
+}
+
+/// How to get a token for `scope`, and where to put it.
+pub(crate) fn token_advice(scope: Scope) -> String {
+    format!(
+        "`perf-tracking token issue --scope {scope} --subject NAME --expires 90d` makes a token \
+         where the service keeps its secret; give it in a file with --token-file \
+         (PERF_TRACKING_TOKEN_FILE) or in the variable PERF_TRACKING_TOKEN"
+    )
+}
+
+impl Refusal {
+    /// How an answer starts.
+    pub(super) fn text(status: StatusCode, content_type: Option<&str>, text: &str) -> Self {
+        const ENOUGH: usize = 100;
+        let line = one_line(text);
+        let mut start: String = line.chars().take(ENOUGH).collect();
+        if start.len() < line.len() {
+            start.push('…');
+        }
+        Self {
+            status,
+            content_type: content_type.map(one_line),
+            start,
+            retry_after: None,
+        }
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{} with an answer that is not the service's",
+            self.status
+        )?;
+        if let Some(content_type) = &self.content_type {
+            write!(f, ", {content_type}")?;
+        }
+        if self.start.is_empty() {
+            f.write_str(", empty")
+        } else {
+            write!(f, ": {}", self.start)
+        }
+    }
+}
+
+/// A stranger's text for a terminal: no control characters, one line.
+fn one_line(text: &str) -> String {
+    let words = text.split(|c: char| c.is_whitespace() || c.is_control());
+    let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
+    words.join(" ")
+}
+
+/// The cause that an error comes down to; what stands around it names the address once more.
+pub(super) fn innermost(error: &dyn Error) -> String {
+    let mut cause = error;
+    while let Some(next) = cause.source() {
+        cause = next;
+    }
+    one_line(&cause.to_string())
+}
+
+/// Whether TLS refused the other side's certificate, which no waiting mends.
+fn is_untrusted(error: &(dyn Error + 'static)) -> bool {
+    let mut cause = Some(error);
+    while let Some(error) = cause {
+        // An I/O error passes over what it wraps when it is asked for its source.
+        let wrapped = error
+            .downcast_ref::<io::Error>()
+            .and_then(io::Error::get_ref)
+            .and_then(|inner| inner.downcast_ref());
+        let tls: Option<&rustls::Error> = error.downcast_ref().or(wrapped);
+        if matches!(tls, Some(rustls::Error::InvalidCertificate(_))) {
+            return true;
+        }
+        cause = error.source();
+    }
+    false
+}

@@ -1,0 +1,78 @@
+//! `perf-tracking health`.
+
+use std::time::{Duration, Instant};
+
+use crate::fake::{Fake, Reply};
+use crate::shell::Shell;
+use crate::support::ports;
+use crate::support::service::{Service, ServiceOptions};
+
+#[tokio::test]
+async fn a_service_is_ready_until_it_stops() {
+    let mut service = Service::start(ServiceOptions::default()).await;
+    let url = service.url();
+    // The address alone: no token is needed, and none is looked at.
+    let shell = Shell::default().with("PERF_TRACKING_TOKEN", "not a token");
+    let args = ["health", "--server", &url];
+    shell
+        .run(&args, "")
+        .await
+        .is(0, &format!("{url} is ready\n"), "");
+    service.terminate().await;
+    shell.run(&args, "").await.is(
+        2,
+        "",
+        &format!("{url} is not ready: cannot be reached: Connection refused (os error 111)\n"),
+    );
+}
+
+#[tokio::test]
+async fn a_service_that_waits_for_its_database_is_not_ready() {
+    let options =
+        ServiceOptions::with_database(format!("mysql://u:p@127.0.0.1:{}/perf", ports::free()));
+    let service = Service::spawn(options).await.unwrap();
+    let url = service.url();
+    let shell = Shell::default();
+    let args = ["health", "--server", &url];
+    let answers = async {
+        loop {
+            let left = shell.run(&args, "").await;
+            if !left.stderr.contains("cannot be reached") {
+                return left;
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    };
+    let left = tokio::time::timeout(Duration::from_secs(20), answers)
+        .await
+        .unwrap();
+    left.is(
+        2,
+        "",
+        &format!(
+            "{url} is not ready: 503 The service is starting: the database is not yet up to date\n"
+        ),
+    );
+}
+
+#[tokio::test]
+async fn whatever_else_answers_is_not_ready() {
+    for (reply, said) in [
+        (
+            Reply::new("200 OK", &[], "<html>\nwelcome"),
+            "200 OK with an answer that is not the service's: <html> welcome",
+        ),
+        (
+            Reply::new("500 Internal Server Error", &[], ""),
+            "500 Internal Server Error with an answer that is not the service's, empty",
+        ),
+        (Reply::Silence, "no whole answer within 3s"),
+    ] {
+        let fake = Fake::start(vec![reply]).await;
+        let started = Instant::now();
+        let left = Shell::at(&fake.url).run(&["health"], "").await;
+        left.is(2, "", &format!("{} is not ready: {said}\n", fake.url));
+        assert!(started.elapsed() < Duration::from_secs(5));
+        assert_eq!(fake.requests().len(), 1);
+    }
+}

@@ -1,0 +1,136 @@
+//! `perf-tracking upload`.
+
+use std::fs;
+
+use crate::shell::{RUN, Shell};
+use crate::support::ports;
+use crate::support::service::{Service, ServiceOptions};
+
+const WHERE: &str = "perf on main, amd64, trixie at 0123456789ab";
+
+/// A shell whose service nobody is to reach.
+fn offline() -> Shell {
+    let url = format!("http://127.0.0.1:{}", ports::free());
+    Shell::at(&url).token("not.asked.for")
+}
+
+#[tokio::test]
+async fn every_outcome_is_one_line() {
+    let service = Service::start(ServiceOptions::default()).await;
+    let shell = Shell::at(&service.url()).token(&service.token("runs:write").await);
+    let failed = RUN
+        .replace("\"succeeded\": true", "\"succeeded\": false")
+        .replace(r#"{"metric_key": "callgrind.ir", "value": 1234567890}"#, "");
+    let left = shell.upload(&[], &failed).await;
+    left.is(0, &format!("created run 1: {WHERE}\n"), "");
+    let left = shell.upload(&["-"], RUN).await;
+    left.is(0, &format!("replaced run 1: {WHERE}\n"), "");
+
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("run.json");
+    fs::write(&file, RUN).unwrap();
+    let left = shell.upload(&[file.to_str().unwrap()], "").await;
+    left.is(0, &format!("unchanged run 1: {WHERE}\n"), "");
+
+    let tagged = RUN.replace("\"pipeline\"", "\"tag\": \"14.04\", \"pipeline\"");
+    let left = shell.upload(&[], &tagged).await;
+    left.is(0, &format!("created run 2: {WHERE}, tag 14.04\n"), "");
+    let left = shell.upload(&["--json"], RUN).await;
+    left.is(0, "{\"run_id\":1,\"outcome\":\"unchanged\"}\n", "");
+}
+
+#[tokio::test]
+async fn a_conflict_shows_what_differs() {
+    let service = Service::start(ServiceOptions::default()).await;
+    let shell = Shell::at(&service.url()).token(&service.token("runs:write").await);
+    let stored = RUN.replace(
+        "\"value\": 1234567890}",
+        r#""value": 1234567890}, {"metric_key": "size.text", "value": 4096.5}, {"metric_key": "sysbench.latency", "dim_key": "threads=16", "value": 3}"#,
+    );
+    shell
+        .upload(&[], &stored)
+        .await
+        .is(0, &format!("created run 1: {WHERE}\n"), "");
+    let sent = RUN
+        .replace("\"value\": 1234567890}", r#""value": 9999999999999999.9999}, {"metric_key": "sysbench.latency", "dim_key": "threads=16", "value": 3, "wallclock": true}"#)
+        .replace("\"host_class\": \"callgrind\"", "\"host_class\": \"box\", \"change\": \"123\"");
+    let left = shell.upload(&["--retry-for=1m"], &sent).await;
+    let table = "\
+error: run 1 is stored with other content, and stays as it is: perf on main, amd64, trixie at 0123456789ab
+                               stored      sent
+  change                       none        123
+  host_class                   callgrind   box
+  callgrind.ir                 1234567890  9999999999999999.9999
+  size.text                    4096.5      none
+  sysbench.latency threads=16  3           3 wallclock
+";
+    left.is(2, "", table);
+    let left = shell.upload(&["--json"], &sent).await;
+    assert_eq!((left.code, left.stderr.as_str()), (2, table));
+    let problem: serde_json::Value = serde_json::from_str(&left.stdout).unwrap();
+    assert_eq!(problem["type"], "run-conflict");
+}
+
+#[tokio::test]
+async fn every_fault_is_told_before_anything_is_sent() {
+    let run = RUN
+        .replace("\"perf\"", "\"\"")
+        .replace("\"arch\"", "\"arc\"")
+        .replace("1234567890", "\"many\"");
+    offline().upload(&[], &run).await.is(
+        2,
+        "",
+        "error: standard input holds no run that fits; nothing was sent
+  /workload: must not be empty
+  /arch: is missing
+  /metrics/0/value: must be a number, is a string
+  /arc: is not a field of this object
+",
+    );
+}
+
+#[tokio::test]
+async fn a_file_that_cannot_be_read_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("run.json");
+    let path = file.to_str().unwrap();
+    offline().upload(&[path], "").await.is(
+        2,
+        "",
+        &format!("error: cannot read `{path}`: No such file or directory (os error 2)\n"),
+    );
+    for (text, said) in [
+        (
+            "{\n  \"workload\": perf\n}",
+            "expected value at line 2 column 15",
+        ),
+        ("", "EOF while parsing a value at line 1 column 0"),
+        ("{} {}", "trailing characters at line 1 column 4"),
+    ] {
+        fs::write(&file, text).unwrap();
+        let left = offline().upload(&[path], "").await;
+        left.is(2, "", &format!("error: `{path}` is not JSON: {said}\n"));
+    }
+    let token = "eyJhbGci.eyJpc3Mi.c2ln";
+    let left = offline().upload(&[token], "").await;
+    assert_eq!(left.code, 2);
+    assert!(!left.stderr.contains(token), "{}", left.stderr);
+}
+
+#[tokio::test]
+async fn an_address_that_is_none_is_refused_with_the_form() {
+    let shell = Shell::at("http://u:hunter2@perf.example.org").token("a.b.c");
+    shell.upload(&[], RUN).await.is(
+        2,
+        "",
+        "error: --server (PERF_TRACKING_URL): the address holds a user or a password, which the \
+         service does not take; leave out what stands before the `@`, and give a token\n",
+    );
+    let left = shell.upload(&["--server=perf.example.org"], RUN).await;
+    left.is(
+        2,
+        "",
+        "error: --server (PERF_TRACKING_URL): `perf.example.org` cannot be read; write scheme, \
+         host and maybe a port and a path, such as https://perf.example.org\n",
+    );
+}
