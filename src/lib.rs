@@ -6,6 +6,7 @@
 //! - [`domain`]: the words of the project as types, parsed once and valid ever after
 //! - [`auth`]: from a token to a grant and back; knows no HTTP
 //! - [`judge`]: from numbers to a verdict; no printing, no I/O
+//! - [`report`]: verdicts as text, Markdown, JSON, JUnit, OpenMetrics; decides nothing
 //! - [`store`]: the runs and the questions asked of them, alone in knowing SQL
 //! - [`http`]: routes, extractors that prove a right, problems, OpenAPI; no SQL, no statistics
 //! - [`client`]: the API from the other side, for the commands
@@ -19,4 +20,5 @@ pub mod config;
 pub mod domain;
 pub mod http;
 pub mod judge;
+pub mod report;
 pub mod store;
