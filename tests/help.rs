@@ -25,10 +25,13 @@ fn help(command: &[&str]) -> String {
 
 #[test]
 fn help_of_every_command() {
-    let commands: [&[&str]; 10] = [
+    let commands: [&[&str]; 13] = [
         &[],
         &["serve"],
         &["migrate"],
+        &["gate"],
+        &["gate", "init"],
+        &["gate", "explain"],
         &["upload"],
         &["history"],
         &["health"],
@@ -58,8 +61,9 @@ fn no_command_is_left_out() {
     assert_eq!(
         commands(&[]),
         [
-            "serve", "migrate", "upload", "history", "health", "token", "version", "help"
+            "serve", "migrate", "gate", "upload", "history", "health", "token", "version", "help"
         ]
     );
+    assert_eq!(commands(&["gate"]), ["init", "explain", "help"]);
     assert_eq!(commands(&["token"]), ["issue", "inspect", "help"]);
 }

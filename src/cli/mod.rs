@@ -1,6 +1,7 @@
 //! The command line: one file a subcommand, from flags over a call to an [`Outcome`].
 
 mod client;
+mod gate;
 mod health;
 mod history;
 mod logging;
@@ -85,6 +86,7 @@ Run `perf-tracking COMMAND --help` for the settings of a command and examples.";
 enum Command {
     Serve(ServeArgs),
     Migrate(MigrateArgs),
+    Gate(Box<gate::GateArgs>),
     Upload(upload::UploadArgs),
     History(history::HistoryArgs),
     Health(health::HealthArgs),
@@ -106,6 +108,7 @@ impl Cli {
         match self.command {
             Command::Serve(args) => serve::run(args),
             Command::Migrate(args) => migrate::run(args),
+            Command::Gate(args) => args.run(),
             Command::Upload(args) => upload::run(args),
             Command::History(args) => history::run(args),
             Command::Health(args) => health::run(args),
