@@ -21,11 +21,11 @@ use crate::config::{ServerUrl, Token};
 use crate::domain::{Run, Scope};
 use crate::http::{HistoryAnswer, RecordAnswer};
 
-pub use error::{ClientError, Conflict, ConflictField, ConflictMetric, ConflictSide, Failure};
+pub use error::{ClientError, Conflict, ConflictField, ConflictMetric, ConflictSide};
 
 pub(crate) use error::token_advice;
 
-use error::Refusal;
+use error::{Failure, Refusal};
 
 /// Time for a connection; a host that is up answers in far less.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -106,6 +106,10 @@ impl Client {
             .referer(false);
         if settings.server.is_loopback() {
             builder = builder.no_proxy();
+        }
+        if !settings.server.is_https() {
+            // Certificates are read at once, and a small container may have none.
+            builder = builder.tls_certs_only([]);
         }
         let http = builder
             .build()

@@ -272,7 +272,8 @@ pub struct LogSettings {
 /// for tokens, and says where it listens. Every setting can be given as a flag or as an environment
 /// variable; the flag wins.
 ///
-/// Stops on SIGTERM once it has answered what it has. Reads its token files anew on SIGHUP.
+/// Waits for a database that is not there yet. Stops on SIGTERM or SIGINT once it has answered what
+/// it has. Reads its token files anew on SIGHUP.
 #[derive(Args, Clone, Debug)]
 #[command(after_long_help = SERVE_EXAMPLES)]
 pub struct ServeArgs {
@@ -317,8 +318,8 @@ pub struct ServeArgs {
     )]
     pub public_read: bool,
 
-    /// Web origin whose pages may call the service, such as https://perf.example.org; repeatable,
-    /// or commas between
+    /// Web origin whose pages may read from the service, such as https://perf.example.org;
+    /// repeatable, or commas between
     #[arg(
         long = "cors-origin",
         env = "PERF_TRACKING_CORS_ORIGIN",

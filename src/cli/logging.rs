@@ -9,7 +9,9 @@ use crate::config::{LogFormat, LogSettings};
 
 /// Starts logging; once in a process.
 pub(super) fn start(settings: &LogSettings) -> anyhow::Result<()> {
-    let filter = EnvFilter::try_new(settings.filter.as_str()).context("--log")?;
+    // It logs each certificate that it refuses, which a command says itself and better.
+    let filter = format!("rustls_platform_verifier=off,{}", settings.filter);
+    let filter = EnvFilter::try_new(filter).context("--log")?;
     let terminal = io::stderr().is_terminal();
     let as_text = match settings.format {
         LogFormat::Auto => terminal,

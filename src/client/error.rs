@@ -29,7 +29,7 @@ struct Content {
 
 /// The ways to fail.
 #[derive(Clone, Debug)]
-pub enum Failure {
+pub(super) enum Failure {
     /// Nothing was sent; the cause.
     Setup(String),
     /// No connection; the cause.
@@ -55,10 +55,10 @@ pub enum Failure {
 
 /// The service's own words (RFC 9457).
 ///
-/// The kind is a text here and not [`crate::http::Slug`]: a newer service may know more kinds, and
-/// what it says about them is for people anyway.
+/// Not [`crate::http::ProblemBody`], which knows the kinds of this version alone: a newer service
+/// may have more.
 #[derive(Clone, Debug)]
-pub struct Problem {
+pub(super) struct Problem {
     status: StatusCode,
     body: ProblemText,
     text: String,
@@ -67,10 +67,9 @@ pub struct Problem {
     retry_after: Option<Duration>,
 }
 
+/// A problem has a title; its kind adds nothing for a person.
 #[derive(Clone, Debug, Deserialize)]
 struct ProblemText {
-    #[serde(rename = "type")]
-    slug: String,
     title: String,
     #[serde(default)]
     detail: String,
@@ -80,7 +79,7 @@ struct ProblemText {
 
 /// An answer without a problem in it.
 #[derive(Clone, Debug)]
-pub struct Refusal {
+pub(super) struct Refusal {
     status: StatusCode,
     content_type: Option<String>,
     /// How it starts, on one line.
@@ -163,11 +162,6 @@ impl ClientError {
             Failure::Foreign(refusal) => refusal.retry_after,
             _ => None,
         }
-    }
-
-    /// In what way it failed.
-    pub fn failure(&self) -> &Failure {
-        &self.0.failure
     }
 
     /// The differences, if the run is stored with other content.
@@ -305,11 +299,6 @@ impl Failure {
 }
 
 impl Problem {
-    /// The kind of problem, as programs know it.
-    pub fn slug(&self) -> &str {
-        &self.body.slug
-    }
-
     fn summary(&self) -> String {
         let ProblemText {
             title,
@@ -401,16 +390,46 @@ pub(super) fn innermost(error: &dyn Error) -> String {
 fn is_untrusted(error: &(dyn Error + 'static)) -> bool {
     let mut cause = Some(error);
     while let Some(error) = cause {
-        // An I/O error passes over what it wraps when it is asked for its source.
-        let wrapped = error
-            .downcast_ref::<io::Error>()
-            .and_then(io::Error::get_ref)
-            .and_then(|inner| inner.downcast_ref());
-        let tls: Option<&rustls::Error> = error.downcast_ref().or(wrapped);
-        if matches!(tls, Some(rustls::Error::InvalidCertificate(_))) {
-            return true;
+        if let Some(tls) = error.downcast_ref() {
+            return matches!(tls, rustls::Error::InvalidCertificate(_));
         }
-        cause = error.source();
+        // An I/O error passes over what it wraps when it is asked for its source.
+        let io = error.downcast_ref().and_then(io::Error::get_ref);
+        cause = match io {
+            Some(wrapped) => Some(wrapped),
+            None => error.source(),
+        };
     }
     false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_certificate_that_does_not_hold_is_found_however_deep() {
+        let refused = rustls::Error::InvalidCertificate(rustls::CertificateError::UnknownIssuer);
+        let wrapped = io::Error::new(io::ErrorKind::InvalidData, refused.clone());
+        let twice = io::Error::other(io::Error::new(io::ErrorKind::InvalidData, refused.clone()));
+        assert!(is_untrusted(&refused) && is_untrusted(&wrapped) && is_untrusted(&twice));
+        let broken = io::Error::other(rustls::Error::HandshakeNotComplete);
+        let gone = io::Error::from(io::ErrorKind::ConnectionReset);
+        assert!(!is_untrusted(&broken) && !is_untrusted(&gone));
+    }
+
+    #[test]
+    fn where_it_points_to_is_told_without_secrets() {
+        let from = Url::parse("http://h/v1/runs").unwrap();
+        for (location, shown) in [
+            ("/login?next=x#y", "http://h/login"),
+            ("https://u:hunter2@other/?token=x", "https://other/"),
+            ("http://", "no address"),
+        ] {
+            match Failure::redirect(StatusCode::FOUND, &from, location) {
+                Failure::Redirect { location, .. } => assert_eq!(location, shown),
+                other => panic!("{other:?}"),
+            }
+        }
+    }
 }

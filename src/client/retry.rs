@@ -14,10 +14,11 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 use reqwest::StatusCode;
 
-/// The first pause; the next ones double, each with a random part on top.
+/// The first pause; the next ones double, each with a random part on top that is as long again at
+/// most, so that jobs that failed together do not come back together.
 pub(super) const FIRST_PAUSE: Duration = Duration::from_millis(250);
-/// The pauses grow no further than this.
-pub(super) const LONGEST_PAUSE: Duration = Duration::from_secs(15);
+/// The pauses grow no further than this, the random part left out.
+pub(super) const LONGEST_PAUSE: Duration = Duration::from_secs(8);
 /// What a service asks for is honoured up to this; then it is asked anew.
 const LONGEST_ASKED_PAUSE: Duration = Duration::from_secs(300);
 

@@ -31,6 +31,9 @@ const SERVER_FORM: &str = "write scheme, host and maybe a port and a path, such 
 #[command(next_help_heading = SERVICE)]
 pub struct ServerArgs {
     /// Address of the service
+    ///
+    /// Reached through the proxy that HTTP_PROXY, HTTPS_PROXY and NO_PROXY name, if any, except on
+    /// this machine. Redirects are not followed.
     #[arg(
         long,
         env = "PERF_TRACKING_URL",
@@ -61,6 +64,8 @@ pub struct ClientArgs {
     pub token_file: Option<PathBuf>,
 
     /// How long to try again while the service cannot be reached or cannot answer; 0s tries once
+    ///
+    /// The last try begins when the time is over, and may take its own --timeout.
     ///
     /// Tried again: no connection, a connection that broke, no answer in time, and the answers 408,
     /// 429, 500, 502, 503 and 504. The pauses grow, and are as long as the service asks for where
@@ -168,6 +173,11 @@ impl ServerUrl {
         let base = self.0.path().trim_end_matches('/');
         url.set_path(&format!("{base}{path}"));
         url
+    }
+
+    /// Whether the connection is one of TLS.
+    pub fn is_https(&self) -> bool {
+        self.0.scheme() == "https"
     }
 
     /// Whether the service is on this very machine, where no proxy stands between.

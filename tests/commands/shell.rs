@@ -74,12 +74,10 @@ impl Shell {
             .await
     }
 
-    /// Runs a script to its end; `path` finds what it calls.
+    /// Runs a script to its end.
     pub(crate) async fn script(&self, text: &str) -> Left {
         let mut command = Command::new("bash");
-        command
-            .args(["-eu", "-o", "pipefail", "-c", text])
-            .env("PATH", std::env::var("PATH").unwrap());
+        command.args(["-eu", "-o", "pipefail", "-c", text]);
         self.finish(command, "").await
     }
 

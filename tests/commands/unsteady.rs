@@ -200,6 +200,24 @@ async fn what_the_service_refuses_is_not_sent_again_and_its_faults_are_listed() 
 }
 
 #[tokio::test]
+async fn a_proxy_is_heeded_except_on_this_machine() {
+    let fake = Fake::start(vec![Reply::created()]).await;
+    let through = |proxy: &str| {
+        shell(&fake)
+            .with("HTTP_PROXY", proxy)
+            .with("http_proxy", proxy)
+    };
+    let left = through("http://127.0.0.1:1").upload(&[], RUN).await;
+    left.is(0, CREATED, "");
+    let args = ["--server=http://perf.invalid/below"];
+    let left = through(&fake.url).upload(&args, RUN).await;
+    left.is(0, CREATED, "");
+    let request = fake.requests().pop().unwrap();
+    let line = "POST http://perf.invalid/below/v1/runs HTTP/1.1\r\n";
+    assert!(request.starts_with(line), "{request}");
+}
+
+#[tokio::test]
 async fn a_request_says_who_it_is_of_and_what_it_asks() {
     let fake = Fake::start(vec![Reply::new("404 Not Found", &[], "")]).await;
     let args = [
