@@ -473,6 +473,54 @@ fn run(age: i64, ir: i64, more: &[(&str, i64)]) -> String {
     .to_string()
 }
 
+/// How often windows were read from the service.
+async fn reads(service: &Service) -> u64 {
+    let url = format!("{}/metrics", service.url());
+    let answer = support::service::http_client()
+        .get(url)
+        .send()
+        .await
+        .unwrap();
+    let text = answer.text().await.unwrap();
+    let lines = text
+        .lines()
+        .filter(|line| line.starts_with("perf_tracking_window_reads_total{"));
+    let counts = lines.filter_map(|line| line.rsplit(' ').next()?.parse::<u64>().ok());
+    counts.sum()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_request_brings_whole_windows_of_every_metric() {
+    let service = Service::start(ServiceOptions::default()).await;
+    let token = service.token("runs:read runs:write").await;
+    let place = Place::with_change(&UNCHANGED).at(&service, &token);
+    for age in 1..=22 {
+        let more = [
+            ("massif.peak_heap_bytes", 64_000_000),
+            ("size.drizzled_bytes", 5_242_880),
+        ];
+        let left = place.run(&["upload"], &run(age, 1_000_000_000 + age * 1000, &more));
+        assert_eq!(left.code, 0, "{}", left.stderr);
+    }
+    let left = place.gate_online(&[]);
+    assert_eq!(
+        (left.code, reads(&service).await),
+        (0, 1),
+        "{}",
+        left.stdout
+    );
+    // A metric that only the history has is known by the same request.
+    place.write("metrics.json", &document(&UNCHANGED[..2]).to_string());
+    let left = place.gate_online(&[]);
+    assert_eq!(
+        (left.code, reads(&service).await),
+        (3, 2),
+        "{}",
+        left.stdout
+    );
+    assert!(left.stdout.contains("\nmissing"), "{}", left.stdout);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn the_windows_come_from_a_service() {
     let service = Service::start(ServiceOptions::default()).await;
@@ -494,6 +542,11 @@ async fn the_windows_come_from_a_service() {
         assert_eq!(left.code, 0, "{}", left.stderr);
     }
     let left = place.gate_online(&[]);
+    assert_eq!(
+        reads(&service).await,
+        2,
+        "one for all, one for the rare one"
+    );
     assert_eq!(
         (left.code, left.stderr.as_str()),
         (0, ""),

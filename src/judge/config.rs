@@ -208,6 +208,9 @@ fn filled(text: &str) -> Result<String, String> {
     if text.trim().is_empty() {
         return Err("must say something".to_owned());
     }
+    if text.chars().any(char::is_control) {
+        return Err("must be one line, without control characters".to_owned());
+    }
     Ok(text.to_owned())
 }
 

@@ -245,3 +245,16 @@ fn parameters_are_scalars() {
         ]
     );
 }
+
+#[test]
+fn control_characters_reach_no_terminal() {
+    let text = "\"\\u001b[31m\" = 1\n[[accepted]]\nmetric = \"a\\tb\"\nsince_date = 2026-11-30\nwhy = \"a\\nb\"\nby = \"b\"";
+    assert_eq!(
+        faults(text),
+        [
+            "1:1: `\\u{1b}[31m` is no key of this table; it knows accepted, metric, parameters, wallclock, window",
+            "3:10: `metric` must not hold control characters, which no name does",
+            "5:7: `why` must be one line, without control characters",
+        ]
+    );
+}

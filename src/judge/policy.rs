@@ -36,7 +36,7 @@ pub struct Policy {
 }
 
 /// The windows, and when they count.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Windows {
     /// The sizes, each once, ascending; never none.
     pub sizes: Vec<u32>,
@@ -292,6 +292,9 @@ impl Pattern {
     pub fn new(text: &str) -> Result<Self, String> {
         if text.is_empty() {
             return Err("must not be empty; `*` matches everything".to_owned());
+        }
+        if text.chars().any(char::is_control) {
+            return Err("must not hold control characters, which no name does".to_owned());
         }
         if text == "*" {
             return Ok(Self::any());

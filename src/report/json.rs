@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::{Subject, words};
 use crate::domain::{CommitSha, DimKey, MetricKey, Series, Value};
 use crate::judge::{
-    Comparison, Conclusion, Finding, Fraction, MetricJudgement, Place, Status, Worse,
+    Comparison, Conclusion, Finding, Fraction, MetricJudgement, Place, Status, Windows, Worse,
 };
 
 #[derive(Serialize)]
@@ -14,6 +14,7 @@ struct Report<'a> {
     summary: String,
     series: &'a Series,
     commit_sha: Option<&'a CommitSha>,
+    window: &'a Windows,
     /// Why nothing was judged.
     obstacles: Vec<String>,
     /// What else there is to say.
@@ -61,6 +62,7 @@ pub fn json(subject: &Subject<'_>) -> serde_json::Result<String> {
         summary: words::conclusion(subject),
         series: subject.series,
         commit_sha: subject.commit,
+        window: &judgement.windows,
         obstacles: obstacles
             .map(|obstacle| words::obstacle(obstacle, subject.config))
             .collect(),

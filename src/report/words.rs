@@ -52,6 +52,9 @@ pub(super) fn conclusion(subject: &Subject<'_>) -> String {
         Conclusion::Undecided => {
             format!("undecided: {unjudged} of {all} could not be judged{improved}")
         }
+        Conclusion::Passed if subject.count(Status::Skipped) == judgement.metrics.len() => {
+            format!("passed: nothing was judged, {all} skipped")
+        }
         Conclusion::Passed => format!("passed: none of {all} got worse{improved}"),
     }
 }

@@ -15,8 +15,11 @@ use crate::judge::{Candidate, History, HistoryPoint, MetricHistory};
 /// Bytes of metric keys in one request, well below what servers and proxies take of an address.
 const KEYS_A_REQUEST: usize = 4_000;
 
-/// The most points that the service answers with.
+/// The most points of a metric that the service answers with.
 const MAX_LIMIT: u32 = 10_000;
+
+/// The most points that one request asks for; the service refuses twice as many.
+const POINTS_A_REQUEST: u32 = 100_000;
 
 /// A history that was saved, and the series that it is of.
 pub(super) struct Saved {
@@ -68,9 +71,10 @@ fn read_answers(path: &Path) -> anyhow::Result<Vec<HistoryAnswer>> {
 
 /// Fetches the windows of `candidate`.
 ///
-/// One request brings every metric of the newest runs, those that the document lacks among them.
-/// A metric that is not in each of these runs is asked for again, by name, if there are older runs;
-/// so is a clock's, whose runs must be of one class of hosts.
+/// One request brings every metric of the newest runs, those that the document lacks among them;
+/// only where that is a great many points it takes several. A metric that is not in each of these
+/// runs is asked for again, by name, if there are older runs; so is a clock's, whose runs must be
+/// of one class of hosts.
 pub(super) async fn fetch(
     client: &Client,
     candidate: &Candidate,
@@ -79,60 +83,61 @@ pub(super) async fn fetch(
     let repo = question.change.repo.as_ref();
     let mut windows = Windows::new(question.pipeline, repo);
     // One more than a window takes: the candidate's own run may be among them.
-    let limit = question
-        .policy
-        .windows
-        .largest()
-        .saturating_add(1)
-        .min(MAX_LIMIT);
-    let query = query(&candidate.series, repo, question.pipeline, limit);
-    let newest = client.window(Window::History, &query).await?.content;
-    let there_is_more = newest.next.is_some();
-    windows.add(newest.metrics);
-    if there_is_more {
-        for (host_class, keys) in windows.short(candidate, limit) {
-            for keys in in_requests(keys) {
-                let mut query = query.clone();
-                query.extend(keys.into_iter().map(|key| ("metric_key", key.into())));
-                query.extend(
-                    host_class
-                        .iter()
-                        .map(|class| ("host_class", class.to_string())),
-                );
-                windows.add(
-                    client
-                        .window(Window::History, &query)
-                        .await?
-                        .content
-                        .metrics,
-                );
-            }
+    let largest = question.policy.windows.largest();
+    let limit = largest.saturating_add(1).min(MAX_LIMIT);
+    let metrics = u32::try_from(candidate.metrics.len()).unwrap_or(u32::MAX);
+    let page = limit.min((POINTS_A_REQUEST / metrics.max(1)).max(1));
+    let base = query(&candidate.series, repo, question.pipeline);
+
+    let mut next = None;
+    for _ in 0..limit.div_ceil(page) {
+        let mut query = base.clone();
+        query.push(("limit", page.to_string()));
+        query.extend(next.map(|cursor| ("cursor", cursor)));
+        let newest = client.window(Window::History, &query).await?.content;
+        windows.add(newest.metrics);
+        next = newest.next;
+        if next.is_none() {
+            return Ok(windows.into_history());
+        }
+    }
+    for (host_class, keys) in windows.short(candidate, limit) {
+        for keys in in_requests(keys, (POINTS_A_REQUEST / limit) as usize) {
+            let mut query = base.clone();
+            query.push(("limit", limit.to_string()));
+            query.extend(keys.into_iter().map(|key| ("metric_key", key.into())));
+            query.extend(
+                host_class
+                    .iter()
+                    .map(|class| ("host_class", class.to_string())),
+            );
+            windows.add(
+                client
+                    .window(Window::History, &query)
+                    .await?
+                    .content
+                    .metrics,
+            );
         }
     }
     Ok(windows.into_history())
 }
 
 /// The parameters, as the service names them.
-fn query(
-    series: &Series,
-    repo: Option<&Repo>,
-    pipeline: &Pipeline,
-    limit: u32,
-) -> Vec<(&'static str, String)> {
+fn query(series: &Series, repo: Option<&Repo>, pipeline: &Pipeline) -> Vec<(&'static str, String)> {
     let mut query = vec![
         ("workload", series.workload.to_string()),
         ("branch", series.branch.to_string()),
         ("arch", series.arch.to_string()),
         ("distro", series.distro.to_string()),
         ("pipeline", pipeline.to_string()),
-        ("limit", limit.to_string()),
     ];
     query.extend(repo.map(|repo| ("repo", repo.to_string())));
     query
 }
 
-/// Keys in as many lists as it takes to keep each request short.
-fn in_requests(keys: BTreeSet<MetricKey>) -> Vec<Vec<MetricKey>> {
+/// Keys in as many lists as it takes to keep each request short, with `most` of them at most.
+fn in_requests(keys: BTreeSet<MetricKey>, most: usize) -> Vec<Vec<MetricKey>> {
     let mut requests: Vec<Vec<MetricKey>> = Vec::new();
     let mut length = 0;
     for key in keys {
@@ -140,7 +145,7 @@ fn in_requests(keys: BTreeSet<MetricKey>) -> Vec<Vec<MetricKey>> {
         let bytes = key.as_str().len() * 3 + "&metric_key=".len();
         length += bytes;
         match requests.last_mut() {
-            Some(request) if length <= KEYS_A_REQUEST => request.push(key),
+            Some(request) if length <= KEYS_A_REQUEST && request.len() < most => request.push(key),
             _ => {
                 length = bytes;
                 requests.push(vec![key]);
@@ -250,5 +255,28 @@ fn into_series(key: &SeriesKey) -> Series {
         branch: key.branch.clone(),
         arch: key.arch.clone(),
         distro: key.distro.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requests_are_short_and_hold_every_key_once() {
+        let key = |number: usize| format!("k.{number:070}").parse::<MetricKey>().unwrap();
+        let keys: BTreeSet<MetricKey> = (0..1000).map(key).collect();
+        for most in [1, 7, 1000] {
+            let requests = in_requests(keys.clone(), most);
+            let length =
+                |keys: &Vec<MetricKey>| keys.iter().map(|key| key.as_str().len()).sum::<usize>();
+            assert!(
+                requests
+                    .iter()
+                    .all(|keys| keys.len() <= most && length(keys) <= KEYS_A_REQUEST)
+            );
+            let all: Vec<MetricKey> = requests.into_iter().flatten().collect();
+            assert!(all.iter().eq(keys.iter()));
+        }
     }
 }

@@ -31,7 +31,7 @@ impl<'t> Faults<'t> {
         self.found.borrow_mut().push(ConfigFault {
             line,
             column,
-            detail: detail.to_string(),
+            detail: without_controls(&detail.to_string()),
         });
     }
 
@@ -315,6 +315,15 @@ pub(super) fn json(value: &DeValue<'_>) -> Option<Json> {
         }
         _ => None,
     }
+}
+
+/// A stranger's text as a terminal may have it: control characters are spelled out.
+fn without_controls(text: &str) -> String {
+    let shown = |c: char| match c {
+        c if c.is_control() => c.escape_unicode().to_string(),
+        c => c.to_string(),
+    };
+    text.chars().map(shown).collect()
 }
 
 fn kind(value: &DeValue<'_>) -> &'static str {
