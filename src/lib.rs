@@ -4,6 +4,7 @@
 //! which makes a run of it, and [`store`], which writes the rows.
 //!
 //! - [`domain`]: the words of the project as types, parsed once and valid ever after
+//! - [`collect`]: what measuring tools leave -> metrics; no files, no network
 //! - [`auth`]: from a token to a grant and back; knows no HTTP
 //! - [`store`]: the runs and the questions asked of them, alone in knowing SQL
 //! - [`http`]: routes, extractors that prove a right, problems, OpenAPI; no SQL, no statistics
@@ -12,6 +13,7 @@
 
 pub mod auth;
 pub mod cli;
+pub mod collect;
 pub mod config;
 pub mod domain;
 pub mod http;
