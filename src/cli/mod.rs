@@ -1,5 +1,6 @@
 //! The command line: one file a subcommand, from flags over a call to an [`Outcome`].
 
+mod document;
 mod logging;
 mod migrate;
 mod serve;
@@ -81,6 +82,7 @@ Run `perf-tracking COMMAND --help` for the settings of a command and examples.";
 enum Command {
     Serve(ServeArgs),
     Migrate(MigrateArgs),
+    Document(Box<document::DocumentArgs>),
     /// Make a token for a job, or see what one says
     #[command(subcommand)]
     Token(token::TokenCommand),
@@ -99,6 +101,7 @@ impl Cli {
         match self.command {
             Command::Serve(args) => serve::run(args),
             Command::Migrate(args) => migrate::run(args),
+            Command::Document(args) => args.run(),
             Command::Token(command) => command.run(),
             Command::Version => print(&format!("perf-tracking {}\n", env!("CARGO_PKG_VERSION"))),
         }
