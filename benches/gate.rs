@@ -121,7 +121,7 @@ fn in_memory() -> (Candidate, Vec<MetricHistory>) {
         commit: None,
         host_class: "callgrind".parse().unwrap(),
         succeeded: true,
-        parameters: std::collections::BTreeMap::new(),
+        parameters: perf_tracking::domain::Parameters::new(),
         metrics: (0..METRICS).map(metric).collect(),
     };
     let point = |metric, run| HistoryPoint {

@@ -4,6 +4,7 @@
 //! which makes a run of it, and [`store`], which writes the rows.
 //!
 //! - [`domain`]: the words of the project as types, parsed once and valid ever after
+//! - [`collect`]: what measuring tools leave -> metrics; no files, no network
 //! - [`auth`]: from a token to a grant and back; knows no HTTP
 //! - [`judge`]: from numbers to a verdict; no printing, no I/O
 //! - [`report`]: verdicts as text, Markdown, JSON, JUnit, OpenMetrics; decides nothing
@@ -16,6 +17,7 @@
 pub mod auth;
 pub mod cli;
 pub mod client;
+pub mod collect;
 pub mod config;
 pub mod domain;
 pub mod http;

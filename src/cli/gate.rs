@@ -13,11 +13,10 @@ use clap::{Args, Subcommand};
 
 use super::{Outcome, shown};
 use crate::config::ClientArgs;
-use crate::domain::{Branch, CommitSha, Pipeline, Repo, Series};
+use crate::domain::{Branch, CommitSha, Document, Pipeline, Repo, Series};
 use crate::judge::{self, Candidate, Conclusion, History, Policy};
 use crate::report::Subject;
 
-use document::Document;
 use output::Reports;
 
 /// Judge a change: hold what it measured against the history of what has been merged
@@ -183,7 +182,7 @@ impl Question<'_> {
             }
             Past::Service(args) => {
                 let branch = self.change.branch.clone().context("--branch is missing")?;
-                let candidate = self.candidate(self.document.series(branch));
+                let candidate = self.candidate(document::series(self.document, branch));
                 if !judge::obstacles(self.policy, &candidate).is_empty() {
                     return Ok((candidate, History::new()));
                 }
@@ -196,7 +195,7 @@ impl Question<'_> {
     }
 
     fn candidate(&self, series: Series) -> Candidate {
-        self.document.candidate(series, self.change.commit.clone())
+        document::candidate(self.document, series, self.change.commit.clone())
     }
 }
 

@@ -1,6 +1,7 @@
 //! The command line: one file a subcommand, from flags over a call to an [`Outcome`].
 
 mod client;
+mod document;
 mod gate;
 mod health;
 mod history;
@@ -86,6 +87,7 @@ Run `perf-tracking COMMAND --help` for the settings of a command and examples.";
 enum Command {
     Serve(ServeArgs),
     Migrate(MigrateArgs),
+    Document(Box<document::DocumentArgs>),
     Gate(Box<gate::GateArgs>),
     Upload(upload::UploadArgs),
     History(history::HistoryArgs),
@@ -108,6 +110,7 @@ impl Cli {
         match self.command {
             Command::Serve(args) => serve::run(args),
             Command::Migrate(args) => migrate::run(args),
+            Command::Document(args) => args.run(),
             Command::Gate(args) => args.run(),
             Command::Upload(args) => upload::run(args),
             Command::History(args) => history::run(args),

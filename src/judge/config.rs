@@ -18,7 +18,7 @@ use super::policy::{
     SeriesFilter, Since, Windows,
 };
 use super::window::{Fraction, Worse};
-use crate::domain::{RunDate, Value};
+use crate::domain::{Parameter, RunDate, Value};
 
 /// What `gate init` writes: the defaults, with what they mean.
 pub const DEFAULT_TEXT: &str = include_str!("gate.default.toml");
@@ -66,7 +66,7 @@ fn read(mut root: Table<'_>) -> Policy {
         policy.windows = read_windows(table);
     }
     if let Some(table) = root.table("parameters") {
-        policy.parameters = Some(table.scalars());
+        policy.parameters = Some(table.parameters());
     }
     if let Some(mut table) = root.table("wallclock") {
         let classes = table.list("host_classes", "a list of names", |value| match value {
@@ -215,8 +215,13 @@ fn filled(text: &str) -> Result<String, String> {
 }
 
 /// A value of `[parameters]`, as a document would have it.
-fn scalar(value: &DeValue<'_>) -> Result<Json, &'static str> {
-    json(value).ok_or("must be a string, a number, true or false")
+fn parameter(value: &DeValue<'_>) -> Result<Parameter, &'static str> {
+    match json(value) {
+        Some(Json::String(text)) => Ok(Parameter::Text(text)),
+        Some(Json::Bool(flag)) => Ok(Parameter::Flag(flag)),
+        Some(Json::Number(number)) => Ok(Parameter::Number(number)),
+        _ => Err("must be a string, a number, true or false"),
+    }
 }
 
 #[cfg(test)]

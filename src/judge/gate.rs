@@ -1,14 +1,16 @@
 //! All metrics of a document against the history of their series, and those that it lacks.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use serde::Serialize;
-use serde_json::Value as Json;
 
 use super::policy::{AcceptedStep, Combine, MetricRule, OnInsufficient, Policy, Since, Windows};
 use super::window::{Comparison, Level};
-use crate::domain::{CommitSha, HostClass, Metric, MetricName, RunDate, Series, Value};
+use crate::domain::{
+    CommitSha, HostClass, Metric, MetricName, Parameter, ParameterName, Parameters, RunDate,
+    Series, Value,
+};
 
 /// What is to be judged: what a document holds, and which commit it measured.
 #[derive(Clone, Debug)]
@@ -22,7 +24,7 @@ pub struct Candidate {
     /// Whether the workload ran to its end.
     pub succeeded: bool,
     /// What it ran with.
-    pub parameters: BTreeMap<String, Json>,
+    pub parameters: Parameters,
     /// The numbers; each name once.
     pub metrics: Vec<Metric>,
 }
@@ -79,11 +81,11 @@ pub enum Obstacle {
     /// A parameter is not the one that the policy names. `None` where there is none.
     OtherParameter {
         /// Its name.
-        name: String,
+        name: ParameterName,
         /// What the policy names.
-        wanted: Option<Json>,
+        wanted: Option<Parameter>,
         /// What the document has.
-        found: Option<Json>,
+        found: Option<Parameter>,
     },
 }
 
@@ -221,7 +223,7 @@ pub fn obstacles(policy: &Policy, candidate: &Candidate) -> Vec<Obstacle> {
     let Some(wanted) = &policy.parameters else {
         return obstacles;
     };
-    let names: std::collections::BTreeSet<&String> =
+    let names: BTreeSet<&ParameterName> =
         wanted.keys().chain(candidate.parameters.keys()).collect();
     for name in names {
         let (wanted, found) = (wanted.get(name), candidate.parameters.get(name));
@@ -237,9 +239,9 @@ pub fn obstacles(policy: &Policy, candidate: &Candidate) -> Vec<Obstacle> {
 }
 
 /// Numbers are the same where they have the same value, however they are written.
-fn same_parameter(wanted: Option<&Json>, found: Option<&Json>) -> bool {
-    let number = |json: Option<&Json>| match json {
-        Some(Json::Number(number)) => number.as_str().parse::<rust_decimal::Decimal>().ok(),
+fn same_parameter(wanted: Option<&Parameter>, found: Option<&Parameter>) -> bool {
+    let number = |parameter: Option<&Parameter>| match parameter {
+        Some(Parameter::Number(number)) => number.as_str().parse::<rust_decimal::Decimal>().ok(),
         _ => None,
     };
     match (number(wanted), number(found)) {

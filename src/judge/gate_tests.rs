@@ -31,7 +31,7 @@ fn candidate(metrics: Vec<Metric>) -> Candidate {
         commit: Some(OWN.parse().unwrap()),
         host_class: "callgrind".parse().unwrap(),
         succeeded: true,
-        parameters: BTreeMap::new(),
+        parameters: Parameters::new(),
         metrics,
     }
 }
@@ -292,16 +292,28 @@ fn an_ignored_metric_is_neither_judged_nor_missed() {
     assert_eq!(none.metrics.len(), 1);
 }
 
+/// Parameters out of a JSON object.
+fn parameters_of(text: &str) -> Parameters {
+    let object: serde_json::Map<String, serde_json::Value> = serde_json::from_str(text).unwrap();
+    let read = |(name, value): (String, serde_json::Value)| {
+        (
+            name.parse().unwrap(),
+            Parameter::from_words(&value.to_string()),
+        )
+    };
+    object.into_iter().map(read).collect()
+}
+
 #[test]
 fn other_parameters_keep_a_document_from_being_judged() {
     let policy = policy("[parameters]\nthreads = 1\nscript = \"a\"\nrate = 0.5");
     let obstacles = |parameters: &str| {
         let mut candidate = candidate(vec![metric("x", "1")]);
-        candidate.parameters = serde_json::from_str(parameters).unwrap();
+        candidate.parameters = parameters_of(parameters);
         let found = judge(&policy, &candidate, &Vec::new());
         assert_eq!(found.metrics.is_empty(), !found.obstacles.is_empty());
         let names = found.obstacles.iter().map(|obstacle| match obstacle {
-            Obstacle::OtherParameter { name, .. } => name.clone(),
+            Obstacle::OtherParameter { name, .. } => name.to_string(),
             other => panic!("{other:?}"),
         });
         names.collect::<Vec<_>>()

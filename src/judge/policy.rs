@@ -4,17 +4,17 @@
 //! rules, so that one table of `gate.toml` says all there is to say about a metric. The built-in
 //! rules come first, so a project's own always win over them.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::{Arc, LazyLock};
 
 use globset::{GlobBuilder, GlobMatcher};
 use serde::Serialize;
-use serde_json::Value as Json;
 
 use super::window::{Fraction, Multiple, Rule, Worse};
 use crate::domain::{
-    Arch, Branch, CommitSha, Distro, HostClass, MetricName, RunDate, Series, Value, Workload,
+    Arch, Branch, CommitSha, Distro, HostClass, MetricName, Parameters, RunDate, Series, Value,
+    Workload,
 };
 
 /// The most values that a window may take; what the service answers at most.
@@ -26,7 +26,7 @@ pub struct Policy {
     /// The windows, and when they count.
     pub windows: Windows,
     /// The parameters of a document that may be judged; `None` asks for none.
-    pub parameters: Option<BTreeMap<String, Json>>,
+    pub parameters: Option<Parameters>,
     /// The classes of hosts whose clocks are good enough to gate on.
     pub wallclock_host_classes: BTreeSet<HostClass>,
     /// The rules, the built-in ones first.

@@ -1,9 +1,7 @@
 //! What a finding means, in sentences.
 
-use serde_json::Value as Json;
-
 use super::{Subject, label, number};
-use crate::domain::{MetricName, Series};
+use crate::domain::{MetricName, Parameter, Series};
 use crate::judge::{
     AcceptedStep, Comparison, Conclusion, Finding, Judgement, Level, MetricJudgement, MetricRule,
     Obstacle, OnInsufficient, Place, Policy, Skip, Status, Worse,
@@ -196,7 +194,10 @@ fn step_place(step: &AcceptedStep, config: &str) -> String {
 
 /// What keeps a document from being judged.
 pub(super) fn obstacle(obstacle: &Obstacle, config: &str) -> String {
-    let shown = |json: &Json| json.to_string();
+    // As JSON, so that a text and a number are not taken for one another.
+    let shown = |parameter: &Parameter| {
+        serde_json::to_string(parameter).unwrap_or_else(|_| parameter.to_string())
+    };
     match obstacle {
         Obstacle::NotSucceeded => {
             "the measurement failed: the document says `succeeded: false`".to_owned()

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 
-use super::Question;
+use super::{Question, document};
 use crate::cli::shown;
 use crate::client::{Client, ClientError, Window};
 use crate::domain::{HostClass, MetricKey, MetricName, Pipeline, Repo, Series};
@@ -34,12 +34,12 @@ pub(super) fn read(files: &[PathBuf], question: &Question<'_>) -> anyhow::Result
         .change
         .branch
         .clone()
-        .map(|branch| question.document.series(branch));
+        .map(|branch| document::series(question.document, branch));
     for path in files {
         for answer in read_answers(path)? {
             let found = into_series(&answer.series);
-            let wanted =
-                series.get_or_insert_with(|| question.document.series(found.branch.clone()));
+            let wanted = series
+                .get_or_insert_with(|| document::series(question.document, found.branch.clone()));
             anyhow::ensure!(
                 *wanted == found,
                 "{} is the history of {found}, and the document is of {wanted}",

@@ -1,7 +1,7 @@
 //! Reads TOML tables key by key and keeps count of everything that does not fit, with its place.
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fmt;
 use std::ops::{Range, RangeInclusive};
 use std::str::FromStr;
@@ -10,7 +10,8 @@ use serde_json::Value as Json;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::{ConfigFault, scalar};
+use super::{ConfigFault, parameter};
+use crate::domain::{ParameterName, Parameters};
 
 /// The faults of one text.
 pub(super) struct Faults<'t> {
@@ -254,15 +255,22 @@ impl<'a> Table<'a> {
         items.iter().filter_map(table).collect()
     }
 
-    /// Every key with a string, a number, `true` or `false`.
-    pub(super) fn scalars(self) -> BTreeMap<String, Json> {
-        let entry = |(key, value): (&Spanned<_>, &Spanned<DeValue<'_>>)| {
-            let key: &std::borrow::Cow<'_, str> = key.get_ref();
-            let read = scalar(value.get_ref());
-            let note = |detail| self.fault(key, detail);
-            read.map_err(note).ok().map(|json| (key.to_string(), json))
-        };
-        self.entries.iter().filter_map(entry).collect()
+    /// Every key with a string, a number, `true` or `false`, as parameters of a document.
+    pub(super) fn parameters(self) -> Parameters {
+        let mut parameters = Parameters::new();
+        for (key, value) in self.entries {
+            let name = key.get_ref().parse::<ParameterName>();
+            let name = name.map_err(|error| {
+                let detail = format!("`{}` is no name: it {error}", key.get_ref());
+                self.faults.add(Some(key.span()), detail);
+            });
+            let value = parameter(value.get_ref());
+            let value = value.map_err(|detail| self.fault(key.get_ref(), detail));
+            if let (Ok(name), Ok(value)) = (name, value) {
+                parameters.insert(name, value);
+            }
+        }
+        parameters
     }
 
     /// Notes every key that nobody asked for.
