@@ -19,6 +19,8 @@ use serde_json::json;
 const METRICS: usize = 1000;
 const RUNS: usize = 21;
 const TIMES: usize = 50;
+/// A run in the middle of the smaller window, whose values pass once more.
+const CANDIDATE: usize = RUNS - 3;
 
 fn main() {
     let folder = tempfile::tempdir().unwrap();
@@ -78,7 +80,7 @@ fn date(run: usize) -> String {
 
 fn write_files(folder: &Path) {
     let metrics: Vec<_> = (0..METRICS)
-        .map(|metric| json!({"metric_key": key(metric), "value": value(metric, 10)}))
+        .map(|metric| json!({"metric_key": key(metric), "value": value(metric, CANDIDATE)}))
         .collect();
     let document = json!({
         "format_version": 1, "workload": "perf", "arch": "amd64", "distro": "trixie",
@@ -108,7 +110,7 @@ fn write_files(folder: &Path) {
 
 fn in_memory() -> (Candidate, Vec<MetricHistory>) {
     let metric = |metric| -> perf_tracking::domain::Metric {
-        let metric = json!({"metric_key": key(metric), "dim_key": "", "value": value(metric, 10), "wallclock": false});
+        let metric = json!({"metric_key": key(metric), "dim_key": "", "value": value(metric, CANDIDATE), "wallclock": false});
         serde_json::from_value(metric).unwrap()
     };
     let candidate = Candidate {
