@@ -165,7 +165,13 @@ impl FileArgs {
             };
             let finished = callgrind.finish(parts).map_err(|error| error.to_string());
             match finished {
-                Ok(reading) => gathered.add(path, reading.metrics),
+                // What each file holds was said as it was read.
+                Ok(Reading { metrics, what }) => {
+                    if self.callgrind.len() > 1 {
+                        say(Path::new("--callgrind"), &what);
+                    }
+                    gathered.add(path, metrics);
+                }
                 Err(fault) => gathered.fault(Path::new("--callgrind"), fault),
             }
         }
