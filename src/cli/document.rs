@@ -28,15 +28,16 @@ use crate::domain::{
 pub(super) struct DocumentArgs {
     #[command(subcommand)]
     command: Option<DocumentCommand>,
+
+    /// Where the document goes, whole or not at all; standard output where left out
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<PathBuf>,
+
     // None of what is needed to make one is needed by a subcommand.
     #[command(flatten)]
     about: Option<AboutArgs>,
     #[command(flatten)]
     files: gather::FileArgs,
-
-    /// Where the document goes, whole or not at all; standard output where left out
-    #[arg(long, short, value_name = "FILE")]
-    output: Option<PathBuf>,
 }
 
 #[derive(Debug, Subcommand)]

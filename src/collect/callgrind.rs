@@ -161,10 +161,10 @@ impl Callgrind {
         };
         let metrics = metrics(sums)?;
         let what = format!(
-            "{}: {} in {}",
+            "{}, {} of {} summed",
             self.creator.as_deref().unwrap_or("callgrind format"),
             plural(self.parts, "part"),
-            plural(self.seen.len(), "process").replace("processs", "processes"),
+            plural(self.files.len(), "file"),
         );
         Ok(Reading { metrics, what })
     }

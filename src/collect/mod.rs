@@ -126,7 +126,7 @@ fn tidy(name: &str) -> String {
 }
 
 /// `1 part`, `2 parts`.
-fn plural(count: usize, word: &str) -> String {
+pub(crate) fn plural(count: usize, word: &str) -> String {
     if count == 1 {
         format!("1 {word}")
     } else {

@@ -124,7 +124,7 @@ fn check_says_whether_a_file_is_a_document() {
     assert_eq!((good.code, good.stderr.as_str()), (0, ""));
     assert_eq!(
         good.stdout,
-        "m.json is a document: workload perf, amd64, trixie, 1 metrics, succeeded\n"
+        "m.json is a document: workload perf, amd64, trixie, 1 metric, succeeded\n"
     );
 
     document["colour"] = json!("red");

@@ -6,6 +6,7 @@ use anyhow::Context as _;
 use clap::Args;
 
 use super::{Outcome, list, print};
+use crate::collect::plural;
 use crate::domain::Document;
 
 /// Say whether a file is a well-formed document
@@ -29,14 +30,14 @@ pub(super) fn run(args: &CheckArgs) -> anyhow::Result<Outcome> {
     })?;
     let document = Document::parse(&json)
         .map_err(|faults| anyhow::anyhow!("{shown} is no document:\n{}", list(&faults)))?;
-    let count = document.metrics.len();
+    let count = plural(document.metrics.len(), "metric");
     let said = if document.succeeded {
         "succeeded"
     } else {
         "failed"
     };
     print(&format!(
-        "{shown} is a document: workload {}, {}, {}, {count} metrics, {said}\n",
+        "{shown} is a document: workload {}, {}, {}, {count}, {said}\n",
         document.workload, document.arch, document.distro
     ))
 }

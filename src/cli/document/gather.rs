@@ -9,12 +9,12 @@ use std::str::FromStr;
 
 use clap::Args;
 
-use crate::collect::{self, Callgrind, Criterion, Kind, Parts, Reading, Sizes, Unreadable};
+use crate::collect::{self, Callgrind, Criterion, Kind, Parts, Reading, Sizes, Unreadable, plural};
 use crate::domain::{Metric, MetricName};
 
 /// Which files, of which tools.
 #[derive(Args, Debug, Default)]
-#[command(next_help_heading = "What the tools left (any mix, each repeatable)")]
+#[command(next_help_heading = "What the tools left (any mix)")]
 pub(super) struct FileArgs {
     /// callgrind.out files of one measurement: parts, threads and processes are summed
     #[arg(long, value_name = "FILE", num_args = 1..)]
@@ -165,7 +165,13 @@ impl FileArgs {
             };
             let finished = callgrind.finish(parts).map_err(|error| error.to_string());
             match finished {
-                Ok(reading) => gathered.add(path, reading.metrics),
+                // What each file holds was said as it was read.
+                Ok(Reading { metrics, what }) => {
+                    if self.callgrind.len() > 1 {
+                        say(Path::new("--callgrind"), &what);
+                    }
+                    gathered.add(path, metrics);
+                }
                 Err(fault) => gathered.fault(Path::new("--callgrind"), fault),
             }
         }
@@ -305,7 +311,10 @@ impl Gathered {
     fn take(&mut self, path: &Path, read: Result<Reading, impl fmt::Display>) {
         match read {
             Ok(Reading { metrics, what }) => {
-                say(path, &format!("{what} ({} metrics)", metrics.len()));
+                say(
+                    path,
+                    &format!("{what} ({})", plural(metrics.len(), "metric")),
+                );
                 self.add(path, metrics);
             }
             Err(fault) => self.fault(path, fault.to_string()),
