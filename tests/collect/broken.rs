@@ -363,8 +363,10 @@ fn every_broken_fixture_is_tried() {
         .map(|(_, file, _)| *file)
         .collect();
     let mut broken = 0;
-    for tool in fs::read_dir(fixtures()).unwrap() {
-        for file in fs::read_dir(tool.unwrap().path()).unwrap() {
+    let entries = fs::read_dir(fixtures()).unwrap();
+    let tools = entries.map(|entry| entry.unwrap().path());
+    for tool in tools.filter(|path| path.is_dir()) {
+        for file in fs::read_dir(tool).unwrap() {
             let path = file.unwrap().path();
             let name = path
                 .strip_prefix(fixtures())
