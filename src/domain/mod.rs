@@ -21,7 +21,7 @@ pub use fields::Fields;
 pub use metric::{Metric, MetricName};
 pub use name::{
     Arch, Branch, Change, DimKey, Distro, HostClass, MetricKey, NameError, Patchset, Pipeline,
-    Repo, Tag, Workload,
+    Repo, Tag, Workload, any_or,
 };
 pub use run::{MAX_METRICS, Run};
 pub use run_date::{DateBound, RunDate, RunDateError};
