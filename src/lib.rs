@@ -5,6 +5,7 @@
 //!
 //! - [`domain`]: the words of the project as types, parsed once and valid ever after
 //! - [`auth`]: from a token to a grant and back; knows no HTTP
+//! - [`report`]: histories as tables and CSV; decides nothing
 //! - [`store`]: the runs and the questions asked of them, alone in knowing SQL
 //! - [`http`]: routes, extractors that prove a right, problems, OpenAPI; no SQL, no statistics
 //! - [`client`]: the API from the other side, for the commands
@@ -17,4 +18,5 @@ pub mod client;
 pub mod config;
 pub mod domain;
 pub mod http;
+pub mod report;
 pub mod store;

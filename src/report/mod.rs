@@ -1,0 +1,3 @@
+//! What was found, for people and for programs. Decides nothing.
+
+pub(crate) mod history;
