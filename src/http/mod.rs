@@ -31,7 +31,10 @@ pub use history::{HistoryAnswer, MetricPoints, PointBody, SeriesKey};
 pub use openapi::document as openapi_document;
 pub use params::{DEFAULT_LIMIT, MAX_LIMIT};
 pub use problem::{ProblemBody, Slug};
-pub use runs::{Outcome, RecordAnswer, RunBody, RunHeadBody, RunsAnswer};
+pub use runs::{
+    FieldDifferenceBody, MeasuredBody, MetricDifferenceBody, Outcome, RecordAnswer, RunBody,
+    RunHeadBody, RunsAnswer,
+};
 pub use series::{SeriesAnswer, SeriesBody};
 pub use serve::{Connections, serve};
 pub use state::{AppState, Keys, Readiness, RequestLimits};

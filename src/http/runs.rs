@@ -137,43 +137,43 @@ pub(super) struct ConflictBody {
 }
 
 /// A field that differs; `null` where one side lacks it.
-#[derive(Serialize, ToSchema)]
-pub(super) struct FieldDifferenceBody {
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct FieldDifferenceBody {
     /// Its name.
-    field: &'static str,
+    pub field: String,
     /// What is stored, as text.
     #[schema(required)]
-    stored: Option<String>,
+    pub stored: Option<String>,
     /// What was sent, as text.
     #[schema(required)]
-    sent: Option<String>,
+    pub sent: Option<String>,
 }
 
 /// A metric that differs; `null` where one side lacks it.
-#[derive(Serialize, ToSchema)]
-pub(super) struct MetricDifferenceBody {
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct MetricDifferenceBody {
     /// What was measured.
     #[schema(value_type = String)]
-    metric_key: MetricKey,
+    pub metric_key: MetricKey,
     /// With which parameters.
     #[schema(value_type = String)]
-    dim_key: DimKey,
+    pub dim_key: DimKey,
     /// What is stored.
     #[schema(required)]
-    stored: Option<MeasuredBody>,
+    pub stored: Option<MeasuredBody>,
     /// What was sent.
     #[schema(required)]
-    sent: Option<MeasuredBody>,
+    pub sent: Option<MeasuredBody>,
 }
 
 /// One side of a metric that differs.
-#[derive(Serialize, ToSchema)]
-pub(super) struct MeasuredBody {
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct MeasuredBody {
     /// The number.
     #[schema(value_type = f64)]
-    value: Value,
+    pub value: Value,
     /// Whether it was read off a real clock.
-    wallclock: bool,
+    pub wallclock: bool,
 }
 
 /// Some runs, newest first.
@@ -267,7 +267,7 @@ fn conflict_problem(conflict: Conflict) -> Problem {
 impl From<FieldDifference> for FieldDifferenceBody {
     fn from(difference: FieldDifference) -> Self {
         Self {
-            field: difference.field,
+            field: difference.field.to_owned(),
             stored: difference.stored,
             sent: difference.sent,
         }
