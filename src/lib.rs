@@ -7,7 +7,7 @@
 //! - [`collect`]: what measuring tools leave -> metrics; no files, no network
 //! - [`auth`]: from a token to a grant and back; knows no HTTP
 //! - [`judge`]: from numbers to a verdict; no printing, no I/O
-//! - [`report`]: verdicts as text, Markdown, JSON, JUnit, OpenMetrics; decides nothing
+//! - [`report`]: verdicts and histories as text, Markdown, JSON, JUnit, CSV, OpenMetrics; decides nothing
 //! - [`store`]: the runs and the questions asked of them, alone in knowing SQL
 //! - [`http`]: routes, extractors that prove a right, problems, OpenAPI; no SQL, no statistics
 //! - [`client`]: the API from the other side, for the commands

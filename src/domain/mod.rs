@@ -23,7 +23,7 @@ pub use fields::Fields;
 pub use metric::{Metric, MetricName};
 pub use name::{
     Arch, Branch, Change, DimKey, Distro, HostClass, MetricKey, NameError, ParameterName, Patchset,
-    Pipeline, Repo, Tag, Workload,
+    Pipeline, Repo, Tag, Workload, any_or,
 };
 pub use run::{MAX_METRICS, Run};
 pub use run_date::{DateBound, RunDate, RunDateError};

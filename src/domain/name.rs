@@ -48,10 +48,24 @@ fn check(text: &str, max: usize, may_be_empty: bool) -> Result<(), NameError> {
     if text.starts_with(char::is_whitespace) || text.ends_with(char::is_whitespace) {
         return Err(NameError::Padded);
     }
-    if text == "*" {
+    if text == WILDCARD {
         return Err(NameError::Wildcard);
     }
     Ok(())
+}
+
+/// What stands for any name in a filter, and so is none itself.
+const WILDCARD: &str = "*";
+
+/// A filter by name: `None` for the wildcard, which lets every name pass.
+///
+/// # Errors
+/// A text that is neither the wildcard nor a name.
+pub fn any_or<T: FromStr>(text: &str) -> Result<Option<T>, T::Err> {
+    match text {
+        WILDCARD => Ok(None),
+        name => name.parse().map(Some),
+    }
 }
 
 /// The columns differ in name, length and whether they may be empty, and in nothing else.
@@ -197,5 +211,8 @@ mod tests {
     fn the_wildcard_of_a_filter_is_no_name() {
         assert_eq!("*".parse::<Tag>(), Err(NameError::Wildcard));
         assert!("release/*".parse::<Tag>().is_ok());
+        assert_eq!(any_or::<Tag>("*"), Ok(None));
+        assert_eq!(any_or::<Tag>(""), Ok(Some(Tag::live())));
+        assert_eq!(any_or::<Pipeline>(""), Err(NameError::Empty));
     }
 }

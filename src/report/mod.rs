@@ -1,8 +1,10 @@
-//! A judgement as text, Markdown, JSON, JUnit and OpenMetrics. Decides nothing.
+//! A judgement as text, Markdown, JSON, JUnit and OpenMetrics, and a history as a table and CSV.
+//! Decides nothing.
 //!
 //! What is worst comes first, everywhere. [`words`] says in sentences what a finding means, the
 //! same in every form.
 
+pub(crate) mod history;
 mod json;
 mod junit;
 mod markdown;
