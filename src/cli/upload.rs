@@ -12,7 +12,7 @@ use comfy_table::{Table, presets};
 use super::{Outcome, client, print, shown};
 use crate::client::{ClientError, Conflict, ConflictSide, token_advice};
 use crate::config::ClientArgs;
-use crate::domain::{Fault, Run, Scope};
+use crate::domain::{Fault, JsonText, Run, Scope};
 use crate::http::{Outcome as Recorded, RecordAnswer};
 
 /// Store a run: the numbers that one commit measured
@@ -81,7 +81,7 @@ fn read(path: &Path) -> anyhow::Result<Run> {
         File::open(path).and_then(|mut file| file.read_to_end(&mut bytes))
     };
     result.with_context(|| format!("cannot read {name}"))?;
-    let json = serde_json::from_slice(&bytes).with_context(|| format!("{name} is not JSON"))?;
+    let json = JsonText::parse(&bytes).with_context(|| format!("{name} is not JSON"))?;
     Run::parse(&json).map_err(|faults| anyhow::anyhow!("{}", misfit(&name, &faults)))
 }
 

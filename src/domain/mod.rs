@@ -7,6 +7,7 @@
 mod commit;
 mod fault;
 mod fields;
+mod json;
 mod metric;
 mod name;
 mod run;
@@ -18,6 +19,7 @@ mod value;
 pub use commit::CommitSha;
 pub use fault::Fault;
 pub use fields::Fields;
+pub use json::JsonText;
 pub use metric::{Metric, MetricName};
 pub use name::{
     Arch, Branch, Change, DimKey, Distro, HostClass, MetricKey, NameError, Patchset, Pipeline,

@@ -71,6 +71,7 @@ fn main() -> ExitCode {
         Case::new(operation::gives_every_request_an_id_and_one_line_of_log),
         Case::new(operation::keeps_secrets_out_of_its_log),
         Case::new(problems::name_every_fault_of_a_run_at_once),
+        Case::new(problems::tell_what_a_body_says_twice),
         Case::new(problems::tell_a_body_that_cannot_be_read),
         Case::new(problems::tell_what_is_not_there),
         Case::new(problems::tell_which_methods_a_route_has),
