@@ -14,6 +14,7 @@ mod token;
 mod upload;
 mod welcome;
 
+use std::fmt;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
@@ -127,6 +128,12 @@ fn runtime() -> io::Result<tokio::runtime::Runtime> {
     tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
+}
+
+/// Writes to standard error. That it is full, or that nobody reads it any more, ends no command and
+/// changes no exit code.
+pub fn note(text: impl fmt::Display) {
+    let _ = writeln!(io::stderr(), "{text}");
 }
 
 /// Writes to standard output. A reader that has had enough (`| head`) is no failure.

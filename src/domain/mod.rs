@@ -8,6 +8,7 @@ mod commit;
 mod document;
 mod fault;
 mod fields;
+mod json;
 mod metric;
 mod name;
 mod run;
@@ -20,6 +21,7 @@ pub use commit::CommitSha;
 pub use document::{Document, Parameter, Parameters};
 pub use fault::Fault;
 pub use fields::Fields;
+pub use json::JsonText;
 pub use metric::{Metric, MetricName};
 pub use name::{
     Arch, Branch, Change, DimKey, Distro, HostClass, MetricKey, NameError, ParameterName, Patchset,
