@@ -1,10 +1,9 @@
 //! A JSON body, read whole before anything is made of it.
 
-use axum::body::Body;
+use axum::body::{Body, Bytes};
 use axum::extract::{FromRequest, Request};
 use axum::http::HeaderMap;
 use axum::http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE};
-use bytes::Bytes;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 
 use super::admission::{self, Place};
