@@ -24,12 +24,16 @@ use crate::http::{HistoryAnswer, RecordAnswer};
 
 pub use error::{ClientError, Conflict};
 
-pub(crate) use error::token_advice;
+pub(crate) use error::{tame, token_advice};
 
 use error::{Failure, Refusal};
 
 /// Time for a connection; a host that is up answers in far less.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// The longest answer that is read: far more than a page of the service's ever has. What goes on for
+/// longer may have no end.
+const MAX_ANSWER_BYTES: usize = 512 << 20;
 
 const USER_AGENT: &str = concat!("perf-tracking/", env!("CARGO_PKG_VERSION"));
 
@@ -234,7 +238,7 @@ impl Client {
     /// One try.
     async fn send(&self, request: &Request<'_>) -> Result<String, ClientError> {
         let fail = |failure| ClientError::new(&request.url, failure);
-        let response = self
+        let mut response = self
             .build(request)
             .send()
             .await
@@ -250,10 +254,17 @@ impl Client {
         let location = header(reqwest::header::LOCATION);
         let retry_after =
             header(RETRY_AFTER).and_then(|text| retry::after(&text, (self.settings.clock)()));
-        let body = response
-            .bytes()
+        let mut body = Vec::new();
+        while let Some(piece) = response
+            .chunk()
             .await
-            .map_err(|error| fail(Failure::of(&error, self.settings.timeout)))?;
+            .map_err(|error| fail(Failure::of(&error, self.settings.timeout)))?
+        {
+            if body.len() + piece.len() > MAX_ANSWER_BYTES {
+                return Err(fail(Failure::TooLong));
+            }
+            body.extend_from_slice(&piece);
+        }
         let text = String::from_utf8_lossy(&body).into_owned();
         if status.is_success() {
             return Ok(text);

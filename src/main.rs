@@ -13,7 +13,7 @@ fn main() -> ExitCode {
     match cli.run() {
         Ok(outcome) => outcome.into(),
         Err(error) => {
-            eprintln!("error: {error:#}");
+            cli::note(format_args!("error: {error:#}"));
             Outcome::Refused.into()
         }
     }

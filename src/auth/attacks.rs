@@ -122,7 +122,7 @@ fn run(change: impl FnOnce(&mut Map<String, Json>)) -> Run {
         unreachable!()
     };
     change(&mut body);
-    Run::parse(&Json::Object(body)).unwrap()
+    Run::parse(&Json::Object(body).into()).unwrap()
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
 
-use crate::domain::{Run, Scope};
+use crate::domain::{Pipeline, Repo, Run, Scope, Series};
 
 /// Who a token was issued to: 1 to 255 characters, none of them a control character, so that it
 /// can be logged as it is.
@@ -69,6 +69,22 @@ impl Narrow {
     pub fn is_wide(&self) -> bool {
         *self == Self::default()
     }
+
+    /// Whether a run of this repository, series and pipeline lies inside.
+    ///
+    /// # Errors
+    /// The first claim that the run lies outside of, with the run's value.
+    pub fn check(
+        &self,
+        repo: &Repo,
+        series: &Series,
+        pipeline: &Pipeline,
+    ) -> Result<(), OutsideGrant> {
+        inside("repo", self.repo.as_ref(), repo.as_str())?;
+        inside("branch", self.branch.as_ref(), series.branch.as_str())?;
+        inside("workload", self.workload.as_ref(), series.workload.as_str())?;
+        inside("pipeline", self.pipeline.as_ref(), pipeline.as_str())
+    }
 }
 
 /// Why a run may not be written with a token that may write runs.
@@ -105,16 +121,7 @@ impl Grant {
     /// # Errors
     /// The first claim that the run lies outside of, with the run's value.
     pub fn check_write(&self, run: &Run) -> Result<(), OutsideGrant> {
-        let Narrow {
-            repo,
-            branch,
-            workload,
-            pipeline,
-        } = &self.narrow;
-        inside("repo", repo.as_ref(), run.repo.as_str())?;
-        inside("branch", branch.as_ref(), run.series.branch.as_str())?;
-        inside("workload", workload.as_ref(), run.series.workload.as_str())?;
-        inside("pipeline", pipeline.as_ref(), run.pipeline.as_str())
+        self.narrow.check(&run.repo, &run.series, &run.pipeline)
     }
 }
 

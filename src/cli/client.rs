@@ -31,7 +31,10 @@ pub(super) fn open(args: ClientArgs) -> anyhow::Result<Client> {
 /// One line for a person who waits, whatever the log's form: it is no log of a service.
 fn note_retry(error: &ClientError, pause: Duration) {
     let seconds = pause.as_secs_f64();
-    eprintln!("{}; trying again in {seconds:.1} s", error.reason());
+    super::note(format_args!(
+        "{}; trying again in {seconds:.1} s",
+        error.reason()
+    ));
 }
 
 /// The token: out of the file if one is named, else out of the variable if it holds anything.

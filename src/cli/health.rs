@@ -41,7 +41,7 @@ pub(super) fn run(args: HealthArgs) -> anyhow::Result<Outcome> {
     match super::runtime()?.block_on(client.ready()) {
         Ok(()) => print(&format!("{shown} is ready\n")),
         Err(error) => {
-            eprintln!("{shown} is not ready: {}", error.reason());
+            super::note(format_args!("{shown} is not ready: {}", error.reason()));
             Ok(Outcome::Refused)
         }
     }

@@ -151,7 +151,7 @@ pub(super) fn run(args: HistoryArgs) -> anyhow::Result<Outcome> {
 async fn show(mut pages: Pages<'_>, all: bool, format: Format) -> anyhow::Result<Outcome> {
     let first = pages.first().await?;
     if is_empty(&first.content) {
-        eprintln!("no run fits: the series is not there, or the filters leave nothing of it");
+        super::note("no run fits: the series is not there, or the filters leave nothing of it");
     }
     match format {
         Format::Csv => csv(pages, first, all).await,

@@ -21,6 +21,8 @@ pub(super) fn start(settings: &LogSettings) -> anyhow::Result<()> {
     let builder = tracing_subscriber::fmt()
         .with_writer(io::stderr)
         .with_ansi(terminal)
+        // It would be told on standard error as well, by a macro that panics where that is full or gone.
+        .log_internal_errors(false)
         .with_env_filter(filter);
     let started = if as_text {
         builder.try_init()

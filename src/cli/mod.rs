@@ -2,6 +2,8 @@
 
 mod client;
 mod clock;
+mod document;
+mod gate;
 mod health;
 mod history;
 mod logging;
@@ -12,6 +14,7 @@ mod token;
 mod upload;
 mod welcome;
 
+use std::fmt;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
@@ -86,6 +89,8 @@ Run `perf-tracking COMMAND --help` for the settings of a command and examples.";
 enum Command {
     Serve(ServeArgs),
     Migrate(MigrateArgs),
+    Document(Box<document::DocumentArgs>),
+    Gate(Box<gate::GateArgs>),
     Upload(upload::UploadArgs),
     History(history::HistoryArgs),
     Health(health::HealthArgs),
@@ -107,6 +112,8 @@ impl Cli {
         match self.command {
             Command::Serve(args) => serve::run(args),
             Command::Migrate(args) => migrate::run(args),
+            Command::Document(args) => args.run(),
+            Command::Gate(args) => args.run(),
             Command::Upload(args) => upload::run(args),
             Command::History(args) => history::run(args),
             Command::Health(args) => health::run(args),
@@ -121,6 +128,12 @@ fn runtime() -> io::Result<tokio::runtime::Runtime> {
     tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
+}
+
+/// Writes to standard error. That it is full, or that nobody reads it any more, ends no command and
+/// changes no exit code.
+pub fn note(text: impl fmt::Display) {
+    let _ = writeln!(io::stderr(), "{text}");
 }
 
 /// Writes to standard output. A reader that has had enough (`| head`) is no failure.

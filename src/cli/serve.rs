@@ -133,7 +133,9 @@ async fn prepare(state: &AppState, welcome: &str) -> anyhow::Result<()> {
     }
     state.readiness.set_ready();
     tracing::info!("ready");
-    print(welcome)?;
+    if let Err(error) = print(welcome) {
+        tracing::warn!(%error, "the welcome could not be printed");
+    }
     std::future::pending().await
 }
 

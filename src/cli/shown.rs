@@ -54,7 +54,7 @@ fn explain(error: &clap::Error, words: &[String]) -> ExitCode {
     } else {
         styled.to_string()
     };
-    eprint!("{}", hide(message, words));
+    super::note(hide(message, words).trim_end_matches('\n'));
     Outcome::Refused.into()
 }
 

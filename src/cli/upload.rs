@@ -10,9 +10,9 @@ use clap::Args;
 use comfy_table::{Table, presets};
 
 use super::{Outcome, client, print, shown};
-use crate::client::{ClientError, Conflict, token_advice};
+use crate::client::{ClientError, Conflict, tame, token_advice};
 use crate::config::ClientArgs;
-use crate::domain::{Fault, Run, Scope};
+use crate::domain::{Fault, JsonText, Run, Scope};
 use crate::http::{MeasuredBody, Outcome as Recorded, RecordAnswer};
 
 /// Store a run: the numbers that one commit measured
@@ -35,6 +35,9 @@ pub(super) struct UploadArgs {
     #[command(flatten)]
     client: ClientArgs,
 }
+
+/// Ten thousand metrics with the longest names, escaped and indented, have a third of it.
+const MAX_RUN_BYTES: usize = 64 << 20;
 
 const EXAMPLES: &str = "\
 A run:
@@ -76,13 +79,23 @@ fn read(path: &Path) -> anyhow::Result<Run> {
     };
     let mut bytes = Vec::new();
     let result = if is_stdin {
-        io::stdin().lock().read_to_end(&mut bytes)
+        read_some(io::stdin().lock(), &mut bytes)
     } else {
-        File::open(path).and_then(|mut file| file.read_to_end(&mut bytes))
+        File::open(path).and_then(|file| read_some(file, &mut bytes))
     };
     result.with_context(|| format!("cannot read {name}"))?;
-    let json = serde_json::from_slice(&bytes).with_context(|| format!("{name} is not JSON"))?;
+    anyhow::ensure!(
+        bytes.len() <= MAX_RUN_BYTES,
+        "{name} holds more than any run does ({} MiB)",
+        MAX_RUN_BYTES >> 20
+    );
+    let json = JsonText::parse(&bytes).with_context(|| format!("{name} is not JSON"))?;
     Run::parse(&json).map_err(|faults| anyhow::anyhow!("{}", misfit(&name, &faults)))
+}
+
+/// A little more than the largest run is enough to refuse what is larger, which may have no end.
+fn read_some(source: impl Read, bytes: &mut Vec<u8>) -> io::Result<usize> {
+    source.take(MAX_RUN_BYTES as u64 + 1).read_to_end(bytes)
 }
 
 fn misfit(name: &str, faults: &[Fault]) -> String {
@@ -117,7 +130,7 @@ fn refused(error: ClientError, run: &Run, json: bool) -> anyhow::Result<Outcome>
     let Some(conflict) = error.conflict() else {
         return Err(error.into());
     };
-    eprint!("{}", differences(&conflict, run));
+    super::note(differences(&conflict, run));
     if json && let Some(text) = error.problem_text() {
         print(&format!("{}\n", text.trim_end()))?;
     }
@@ -130,8 +143,8 @@ fn differences(conflict: &Conflict, run: &Run) -> String {
         .load_style(presets::NOTHING)
         .set_header(["", "stored", "sent"]);
     for field in &conflict.fields {
-        let side = |side: &Option<String>| side.clone().unwrap_or_else(|| "none".to_owned());
-        table.add_row([field.field.clone(), side(&field.stored), side(&field.sent)]);
+        let side = |side: &Option<String>| side.as_deref().map_or_else(|| "none".to_owned(), tame);
+        table.add_row([tame(&field.field), side(&field.stored), side(&field.sent)]);
     }
     for metric in &conflict.metrics {
         let name = match metric.dim_key.as_str() {
@@ -153,7 +166,7 @@ fn differences(conflict: &Conflict, run: &Run) -> String {
         column.set_padding((2, 0));
     }
     format!(
-        "error: run {} is stored with other content, and stays as it is: {}\n{}\n",
+        "error: run {} is stored with other content, and stays as it is: {}\n{}",
         conflict.run_id,
         identity(run),
         table.trim_fmt()

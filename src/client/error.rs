@@ -41,6 +41,8 @@ pub(super) enum Failure {
     TimedOut(Duration),
     /// The connection broke, or what came is no HTTP; the cause.
     Broken(String),
+    /// An answer that is longer than any of the service's.
+    TooLong,
     /// The service is elsewhere.
     Redirect {
         /// The answer's status.
@@ -125,7 +127,10 @@ impl ClientError {
             Failure::Unreachable(_) | Failure::TimedOut(_) | Failure::Broken(_) => true,
             Failure::Problem(problem) => retry::may_pass(problem.status),
             Failure::Foreign(refusal) => retry::may_pass(refusal.status),
-            Failure::Setup(_) | Failure::Untrusted(_) | Failure::Redirect { .. } => false,
+            Failure::Setup(_)
+            | Failure::Untrusted(_)
+            | Failure::TooLong
+            | Failure::Redirect { .. } => false,
         }
     }
 
@@ -169,6 +174,7 @@ impl ClientError {
                 )
             }
             Failure::Broken(cause) => format!("the connection broke: {cause}"),
+            Failure::TooLong => "an answer that is longer than any of the service's".to_owned(),
             Failure::Redirect { status, location } => {
                 format!("{} points to {location}", status.as_u16())
             }
@@ -191,7 +197,7 @@ impl ClientError {
                     .to_owned(),
             ),
             Failure::Problem(problem) => problem.advice(),
-            Failure::Foreign(_) => Some(
+            Failure::Foreign(_) | Failure::TooLong => Some(
                 "check --server (PERF_TRACKING_URL), and the proxies in front of the service"
                     .to_owned(),
             ),
@@ -207,7 +213,7 @@ impl fmt::Display for ClientError {
         }
         if let Failure::Problem(problem) = &self.0.failure {
             for fault in &problem.body.errors {
-                write!(f, "\n  {fault}")?;
+                write!(f, "\n  {}", tame(&fault.to_string()))?;
             }
         }
         match self.advice() {
@@ -312,9 +318,11 @@ impl Refusal {
     /// How an answer starts.
     pub(super) fn text(status: StatusCode, content_type: Option<&str>, text: &str) -> Self {
         const ENOUGH: usize = 100;
-        let line = one_line(text);
+        const LOOKED_AT: usize = 4096;
+        let beginning: String = text.chars().take(LOOKED_AT).collect();
+        let line = one_line(&beginning);
         let mut start: String = line.chars().take(ENOUGH).collect();
-        if start.len() < line.len() {
+        if start.len() < line.len() || beginning.len() < text.len() {
             start.push('…');
         }
         Self {
@@ -349,6 +357,12 @@ fn one_line(text: &str) -> String {
     let words = text.split(|c: char| c.is_whitespace() || c.is_control());
     let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
     words.join(" ")
+}
+
+/// A stranger's text for a terminal, with all its spaces: what would move the cursor, colour the
+/// screen or begin a line is shown as �.
+pub(crate) fn tame(text: &str) -> String {
+    text.replace(char::is_control, "\u{fffd}")
 }
 
 /// The cause that an error comes down to; what stands around it names the address once more.

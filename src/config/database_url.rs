@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::fmt;
 use std::path::Path;
 
-use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use percent_encoding::{NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use url::Url;
 
 use super::SettingError;
@@ -152,13 +152,25 @@ impl fmt::Debug for RawDatabaseUrl {
 }
 
 fn check_file(file: &str) -> Result<(), &'static str> {
-    match file.split('?').next() {
-        None | Some("") => Err("names no file; write sqlite://FILE"),
-        Some(":memory:") => {
-            Err("keeps nothing: runs must outlive the process; write sqlite://FILE")
-        }
-        Some(_) => Ok(()),
+    let (file, parameters) = file.split_once('?').unwrap_or((file, ""));
+    let file = percent_decode_str(file).decode_utf8_lossy();
+    if file.is_empty() {
+        return Err("names no file; write sqlite://FILE");
     }
+    if file == ":memory:" {
+        return Err("keeps nothing: runs must outlive the process; write sqlite://FILE");
+    }
+    // SQLite would read it as an address of its own, with parameters of its own.
+    if file.starts_with("file:") {
+        return Err(
+            "names a file that starts with `file:`; write sqlite://FILE or sqlite://./FILE",
+        );
+    }
+    // Others keep the runs in memory, or let two processes write at once.
+    if !matches!(parameters, "" | "mode=rw" | "mode=rwc") {
+        return Err("has parameters other than `mode=rw` or `mode=rwc`; leave them out");
+    }
+    Ok(())
 }
 
 fn check_server(text: &str, scheme: DatabaseScheme) -> Result<(), &'static str> {
@@ -343,6 +355,31 @@ mod tests {
                 "{error}"
             );
             assert!(!error.contains("hunter2"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_file_that_would_keep_nothing_is_refused() {
+        for file in [
+            ":memory:",
+            "%3Amemory%3A",
+            ":memory:?mode=rwc",
+            "file::memory:",
+            "file:runs.db?mode=memory",
+            "%66ile:runs.db",
+            "runs.db?mode=memory",
+            "runs.db?mode=%6demory",
+            "runs.db?mode=rwc&mode=memory",
+            "runs.db?vfs=memdb",
+            "runs.db?immutable=1",
+            "?mode=rwc",
+            "",
+        ] {
+            let error = check(&format!("sqlite://{file}")).unwrap_err();
+            assert_eq!(error.name, NAME);
+        }
+        for file in ["./file:runs.db", "runs.db?", "runs.db?mode=rw", "a:memory:"] {
+            check(&format!("sqlite://{file}")).unwrap();
         }
     }
 

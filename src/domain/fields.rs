@@ -166,7 +166,7 @@ impl<'a> Fields<'a> {
 }
 
 /// A field's name as a JSON pointer writes it (RFC 6901, section 3).
-fn escape(name: &str) -> String {
+pub(super) fn escape(name: &str) -> String {
     name.replace('~', "~0").replace('/', "~1")
 }
 

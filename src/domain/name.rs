@@ -68,7 +68,7 @@ pub fn any_or<T: FromStr>(text: &str) -> Result<Option<T>, T::Err> {
     }
 }
 
-/// Twelve columns differ in name, length and whether they may be empty, and in nothing else.
+/// The columns differ in name, length and whether they may be empty, and in nothing else.
 macro_rules! names {
     ($($(#[$doc:meta])* $name:ident, $max:literal, may_be_empty: $may_be_empty:literal;)*) => {$(
         $(#[$doc])*
@@ -142,6 +142,8 @@ names! {
     MetricKey, 80, may_be_empty: false;
     /// The parameters of a parameterised metric in canonical form (`threads=16`), empty for a scalar.
     DimKey, 120, may_be_empty: true;
+    /// What one parameter of a measurement is called: `table_size`. No column.
+    ParameterName, 80, may_be_empty: false;
 }
 
 impl Tag {

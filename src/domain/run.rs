@@ -6,8 +6,8 @@ use serde::Serialize;
 use serde_json::Value as Json;
 
 use super::{
-    Change, CommitSha, DimKey, Fault, Fields, HostClass, Identity, Metric, MetricName, Patchset,
-    Pipeline, Repo, RunDate, Series, Tag,
+    Change, CommitSha, DimKey, Fault, Fields, HostClass, Identity, JsonText, Metric, MetricName,
+    Patchset, Pipeline, Repo, RunDate, Series, Tag,
 };
 
 /// The most metrics that one run may have.
@@ -46,9 +46,9 @@ impl Run {
     ///
     /// # Errors
     /// Every fault of the body at once, each with its JSON pointer.
-    pub fn parse(body: &Json) -> Result<Self, Vec<Fault>> {
-        let mut faults = Vec::new();
-        let run = Self::read(body, &mut faults);
+    pub fn parse(body: &JsonText) -> Result<Self, Vec<Fault>> {
+        let mut faults = body.repeated.clone();
+        let run = Self::read(&body.content, &mut faults);
         match run {
             Some(run) if faults.is_empty() => Ok(run),
             _ => Err(faults),
@@ -103,7 +103,11 @@ impl Run {
     }
 }
 
-fn read_metrics(fields: &mut Fields<'_>, succeeded: Option<bool>) -> Option<Vec<Metric>> {
+/// The metrics of a run or a document: each name once, and at least one where it succeeded.
+pub(super) fn read_metrics(
+    fields: &mut Fields<'_>,
+    succeeded: Option<bool>,
+) -> Option<Vec<Metric>> {
     let items = fields.list("metrics")?;
     if items.len() > MAX_METRICS {
         let detail = format!(
@@ -174,16 +178,20 @@ mod tests {
         })
     }
 
+    fn parse(body: Json) -> Result<Run, Vec<Fault>> {
+        Run::parse(&body.into())
+    }
+
     fn faults(change: impl FnOnce(&mut Json)) -> Vec<String> {
         let mut body = body();
         change(&mut body);
-        let faults = Run::parse(&body).expect_err("the body does not fit");
+        let faults = parse(body).expect_err("the body does not fit");
         faults.iter().map(Fault::to_string).collect()
     }
 
     #[test]
     fn optional_fields_have_their_defaults() {
-        let run = Run::parse(&body()).unwrap();
+        let run = parse(body()).unwrap();
         assert_eq!(run.tag, Tag::live());
         assert_eq!(run.change, None);
         assert_eq!(run.metrics[0].name.dim_key, DimKey::scalar());
@@ -242,7 +250,7 @@ mod tests {
         let mut failed = body();
         failed["metrics"] = json!([]);
         failed["succeeded"] = json!(false);
-        assert!(Run::parse(&failed).unwrap().metrics.is_empty());
+        assert!(parse(failed).unwrap().metrics.is_empty());
     }
 
     #[test]
@@ -261,6 +269,6 @@ mod tests {
         let mut other = body();
         other["metrics"] =
             json!([{"metric_key": "b", "value": 2}, {"metric_key": "a", "value": 1.0}]);
-        assert_eq!(Run::parse(&one), Run::parse(&other));
+        assert_eq!(parse(one), parse(other));
     }
 }

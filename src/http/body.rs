@@ -5,15 +5,15 @@ use axum::extract::{FromRequest, Request};
 use axum::http::HeaderMap;
 use axum::http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
-use serde_json::Value as Json;
 
 use super::admission::{self, Place};
 use super::problem::{Problem, Slug};
 use super::{AppState, RequestLimits};
+use crate::domain::JsonText;
 
 /// A JSON body, and a place to work on it.
 pub(super) struct JsonBody {
-    pub(super) json: Json,
+    pub(super) json: JsonText,
     _place: Place,
 }
 
@@ -26,7 +26,7 @@ impl FromRequest<AppState> for JsonBody {
         check_length(&parts.headers, &state.limits)?;
         let bytes = read(body, &state.limits).await?;
         let _place = admission::enter(state)?;
-        let json = serde_json::from_slice(&bytes).map_err(|error| {
+        let json = JsonText::parse(&bytes).map_err(|error| {
             Problem::new(
                 Slug::UnreadableBody,
                 format!("the body is not JSON: {error}"),

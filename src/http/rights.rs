@@ -8,7 +8,7 @@ use axum::http::request::Parts;
 use super::AppState;
 use super::admission::{self, Place};
 use super::problem::Problem;
-use crate::auth::Grant;
+use crate::auth::{Grant, Narrow};
 use crate::domain::{Run, Scope};
 
 /// The right to read, and a place to do so.
@@ -23,6 +23,11 @@ impl CanWrite {
     /// Whether the right reaches to this very run.
     pub(super) fn check(&self, run: &Run) -> Result<(), Problem> {
         Ok(self.0.check_write(run)?)
+    }
+
+    /// What the right is narrowed to.
+    pub(super) fn narrow(&self) -> &Narrow {
+        &self.0.narrow
     }
 }
 

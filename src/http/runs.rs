@@ -17,6 +17,7 @@ use super::query_schema::RunsParams;
 use super::rights::{CanRead, CanWrite};
 use super::upload_schema::RunUpload;
 use super::{AppState, cursor};
+use crate::auth::OutsideGrant;
 use crate::domain::{
     Arch, Branch, Change, CommitSha, DimKey, Distro, Fault, HostClass, Metric, MetricKey, Patchset,
     Pipeline, Repo, Run, RunDate, Tag, Value, Workload,
@@ -204,7 +205,7 @@ pub struct RunsAnswer {
             headers(("Location" = String, description = "The run's path"))),
         (status = 400, description = "The body is not JSON", body = ProblemBody, content_type = "application/problem+json"),
         (status = 401, description = "No valid token", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 403, description = "The token lacks the scope, or the run is outside its claims", body = ProblemBody, content_type = "application/problem+json"),
+        (status = 403, description = "The token lacks the scope, or the run or a failed one that it would replace is outside its claims", body = ProblemBody, content_type = "application/problem+json"),
         (status = 408, description = "The body did not arrive in time", body = ProblemBody, content_type = "application/problem+json"),
         (status = 409, description = "The identity is stored with other content", body = ConflictBody, content_type = "application/problem+json"),
         (status = 413, description = "The body is too large", body = ProblemBody, content_type = "application/problem+json"),
@@ -220,12 +221,13 @@ pub(super) async fn record(
 ) -> Result<Response, Problem> {
     let run = Run::parse(&body.json).map_err(invalid_run)?;
     right.check(&run)?;
-    let recorded = state.store.record_run(&run).await?;
+    let recorded = state.store.record_run(&run, right.narrow()).await?;
     let outcome = match &recorded {
         Recorded::Created(_) => "created",
         Recorded::Unchanged(_) => "unchanged",
         Recorded::Replaced(_) => "replaced",
         Recorded::Conflict(_) => "conflict",
+        Recorded::Outside(..) => "outside",
     };
     metrics::counter!("perf_tracking_uploads_total", "outcome" => outcome).increment(1);
     Ok(match recorded {
@@ -233,6 +235,7 @@ pub(super) async fn record(
         Recorded::Unchanged(run_id) => answer(StatusCode::OK, run_id, Outcome::Unchanged),
         Recorded::Replaced(run_id) => answer(StatusCode::OK, run_id, Outcome::Replaced),
         Recorded::Conflict(conflict) => conflict_problem(conflict).into_response(),
+        Recorded::Outside(run_id, outside) => outside_problem(run_id, &outside).into_response(),
     })
 }
 
@@ -247,6 +250,12 @@ fn invalid_run(faults: Vec<Fault>) -> Problem {
         faults => format!("{} things do not fit; `errors` lists them", faults.len()),
     };
     Problem::new(Slug::InvalidRun, detail).with_errors(faults)
+}
+
+/// The claims hold for what is taken away, too.
+fn outside_problem(run_id: RunId, outside: &OutsideGrant) -> Problem {
+    let detail = format!("the failed run {run_id} would have to give way: {outside}");
+    Problem::new(Slug::OutsideGrant, detail)
 }
 
 fn conflict_problem(conflict: Conflict) -> Problem {

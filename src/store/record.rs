@@ -10,6 +10,7 @@ use super::heads::{Filter, HeadRow, RunHead, TagFilter, select_heads};
 use super::runs::{StoredRun, fetch_metrics};
 use super::schema::{Metrics, Runs};
 use super::{RunId, Store, StoreError};
+use crate::auth::{Narrow, OutsideGrant};
 use crate::domain::{Metric, MetricName, Run};
 
 /// What became of an upload.
@@ -23,6 +24,8 @@ pub enum Recorded {
     Replaced(RunId),
     /// The identity is stored with other content, which stays.
     Conflict(Conflict),
+    /// A failed run would have to give way that the writer may not write, and it stays.
+    Outside(RunId, OutsideGrant),
 }
 
 /// How an upload differs from the run that its identity stands for.
@@ -66,24 +69,25 @@ impl Store {
     /// Stores `run`, or says what its identity already stands for.
     ///
     /// May be called again with the same run for ever: it is stored once. When this returns without
-    /// an error, the run is on disk.
+    /// an error, the run is on disk. The stored run that it would take the place of must lie inside
+    /// `narrow`; that `run` itself does is for the caller to see to.
     ///
     /// # Errors
     /// A database that does not take it; nothing of the run is stored then, unless the answer to
     /// the commit was lost, which the next call finds out.
-    pub async fn record_run(&self, run: &Run) -> Result<Recorded, StoreError> {
+    pub async fn record_run(&self, run: &Run, narrow: &Narrow) -> Result<Recorded, StoreError> {
         self.retried("record_run", || async {
             match &self.writer {
-                Some(writer) => writer.record(run.clone()).await,
-                None => self.record_alone(run).await,
+                Some(writer) => writer.record(run.clone(), narrow.clone()).await,
+                None => self.record_alone(run, narrow).await,
             }
         })
         .await
     }
 
-    async fn record_alone(&self, run: &Run) -> Result<Recorded, StoreError> {
+    async fn record_alone(&self, run: &Run, narrow: &Narrow) -> Result<Recorded, StoreError> {
         let mut session = self.db.write().await?;
-        let recorded = record_all(&mut session, &self.known, &[run]).await?;
+        let recorded = record_all(&mut session, &self.known, &[(run, narrow)]).await?;
         session.finish();
         recorded
             .into_iter()
@@ -96,13 +100,13 @@ impl Store {
 pub(super) async fn record_all(
     session: &mut Session,
     known: &KnownMetrics,
-    runs: &[&Run],
+    runs: &[(&Run, &Narrow)],
 ) -> Result<Vec<Recorded>, StoreError> {
     let mut changes = CatalogChanges::default();
     let mut recorded = Vec::new();
     session.begin_write().await?;
-    for run in runs {
-        recorded.push(record(session, known, &mut changes, run).await?);
+    for (run, narrow) in runs {
+        recorded.push(record(session, known, &mut changes, run, narrow).await?);
     }
     changes.write_counts(session).await?;
     session.commit().await?;
@@ -115,6 +119,7 @@ async fn record(
     known: &KnownMetrics,
     changes: &mut CatalogChanges,
     run: &Run,
+    narrow: &Narrow,
 ) -> Result<Recorded, StoreError> {
     if let Some(done) = session.insert_new(&insert_run(run)).await? {
         insert_metrics(session, done.last_insert_id, &run.metrics).await?;
@@ -125,6 +130,15 @@ async fn record(
     let stored = stored_run(session, run).await?;
     let run_id = stored.head.run_id;
     if !stored.head.succeeded && run.succeeded {
+        let RunHead {
+            repo,
+            series,
+            pipeline,
+            ..
+        } = &stored.head;
+        if let Err(outside) = narrow.check(repo, series, pipeline) {
+            return Ok(Recorded::Outside(run_id, outside));
+        }
         replace(session, &stored.head, run).await?;
         changes.add_metrics(session, known, run).await?;
         changes.count(&run.series, &stored.head.repo, -1);

@@ -14,6 +14,7 @@ use super::StoreError;
 use super::catalog::KnownMetrics;
 use super::db::Db;
 use super::record::{Recorded, record_all};
+use crate::auth::Narrow;
 use crate::domain::Run;
 
 /// Uploads of one group: what one sync is shared by, and what one failure costs.
@@ -21,6 +22,7 @@ const GROUP: usize = 128;
 
 struct Upload {
     run: Run,
+    narrow: Narrow,
     answer: oneshot::Sender<Result<Recorded, StoreError>>,
 }
 
@@ -36,10 +38,14 @@ impl Writer {
     }
 
     /// Stores `run` with whatever else is waiting.
-    pub(super) async fn record(&self, run: Run) -> Result<Recorded, StoreError> {
+    pub(super) async fn record(&self, run: Run, narrow: Narrow) -> Result<Recorded, StoreError> {
         let (answer, recorded) = oneshot::channel();
         self.0
-            .send(Upload { run, answer })
+            .send(Upload {
+                run,
+                narrow,
+                answer,
+            })
             .await
             .map_err(|_| gone())?;
         recorded.await.map_err(|_| gone())?
@@ -112,7 +118,10 @@ async fn commit_once(
     group: &[Upload],
 ) -> Result<Vec<Recorded>, StoreError> {
     let mut session = db.write().await?;
-    let runs: Vec<&Run> = group.iter().map(|upload| &upload.run).collect();
+    let runs: Vec<(&Run, &Narrow)> = group
+        .iter()
+        .map(|upload| (&upload.run, &upload.narrow))
+        .collect();
     let recorded = record_all(&mut session, known, &runs).await?;
     session.finish();
     Ok(recorded)

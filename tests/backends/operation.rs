@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use reqwest::Method;
+use reqwest::header::HeaderValue;
 use serde_json::{Value as Json, json};
 use url::Url;
 
@@ -276,6 +277,36 @@ pub(crate) async fn gives_every_request_an_id_and_one_line_of_log(context: &Cont
             "{line}"
         );
     }
+}
+
+pub(crate) async fn makes_an_id_of_its_own_for_a_request_with_an_odd_one(context: &Context) {
+    let api = Api::start(context).await;
+    let request = |ids: &[&[u8]]| {
+        let request = api.anonymous(Method::GET, "/v1/runs");
+        ids.iter().fold(request, |request, &id| {
+            request.header("x-request-id", HeaderValue::from_bytes(id).unwrap())
+        })
+    };
+    let longest = "x".repeat(128);
+    let kept = send(request(&[longest.as_bytes()])).await;
+    assert_eq!(kept.header("x-request-id"), longest);
+    let too_long = [b'x'; 129];
+    let odd: [&[&[u8]]; 5] = [
+        &[&too_long],
+        &[b""],
+        &[b"a b"],
+        &[b"\xe9"],
+        &[b"one", b"two"],
+    ];
+    for ids in odd {
+        let answer = send(request(ids)).await;
+        let id = answer.header("x-request-id");
+        assert_eq!(id.len(), 36, "{ids:?} {id}");
+        let log = api.service.log();
+        let line = format!(r#""request_id":"{id}""#);
+        assert!(log.contains(&line), "{ids:?}\n{log}");
+    }
+    assert!(!api.service.log().contains(&"x".repeat(129)));
 }
 
 pub(crate) async fn keeps_secrets_out_of_its_log(context: &Context) {

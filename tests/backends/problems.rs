@@ -68,6 +68,25 @@ pub(crate) async fn name_every_fault_of_a_run_at_once(context: &Context) {
     assert_eq!(no_metric.fault_places(), ["/metrics"]);
 }
 
+pub(crate) async fn tell_what_a_body_says_twice(context: &Context) {
+    let api = Api::start(context).await;
+    let body = run(1)
+        .to_string()
+        .replace(r#""repo":"#, r#""re\u0070o":"first","repo":"#)
+        .replace(r#""value":"#, r#""value":7,"value":"#);
+    let request = api.request(Method::POST, "/v1/runs").body(body);
+    let answer = send(request.header(CONTENT_TYPE, "application/json")).await;
+    answer.problem(422, "invalid-run");
+    assert_eq!(answer.fault_places(), ["/metrics/0/value", "/repo"]);
+    // The name that the JSON library keeps a number under makes no number.
+    let number = json!({"$serde_json::private::Number": "12"});
+    let metrics = json!([{"metric_key": "x", "value": number}]);
+    let answer = api.post(&with(run(1), json!({"metrics": metrics}))).await;
+    answer.problem(422, "invalid-run");
+    assert_eq!(answer.fault_places(), ["/metrics/0/value"]);
+    assert_eq!(api.get("/v1/runs").await.ok()["runs"], json!([]));
+}
+
 pub(crate) async fn tell_a_body_that_cannot_be_read(context: &Context) {
     let api = Api::start(context).await;
     let deep = format!("{}{}", "[".repeat(10_000), "]".repeat(10_000));

@@ -199,6 +199,27 @@ pub(crate) async fn that_are_narrowed_write_within_their_claims_alone(context: &
     post(&api, &narrowed, &with(run(2), json!({"repo": "other"})))
         .await
         .problem(403, "outside-grant");
+    // Nor may what is within its claims take the place of what is not.
+    post(&api, &narrowed, &run(2))
+        .await
+        .problem(403, "outside-grant");
+    let of_other_pipeline = with(
+        run(3),
+        json!({"succeeded": false, "metrics": [], "pipeline": "other"}),
+    );
+    let run_id = api.create(&of_other_pipeline).await;
+    post(&api, &narrowed, &run(3))
+        .await
+        .problem(403, "outside-grant");
+    let stored = api.get(&format!("/v1/runs/{run_id}")).await.ok();
+    assert_eq!(stored["pipeline"], json!("other"));
+    assert_eq!(stored["succeeded"], json!(false));
+    let within = with(run(4), json!({"succeeded": false, "metrics": []}));
+    api.create(&within).await;
+    assert_eq!(
+        post(&api, &narrowed, &run(4)).await.json()["outcome"],
+        json!("replaced")
+    );
 }
 
 pub(crate) async fn are_not_needed_to_read_where_all_may(context: &Context) {

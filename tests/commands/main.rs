@@ -8,6 +8,7 @@
 mod fake;
 mod health;
 mod history;
+mod output;
 mod shell;
 #[path = "../support/mod.rs"]
 mod support;

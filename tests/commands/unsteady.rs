@@ -286,3 +286,46 @@ async fn no_token_shows_whatever_happens_and_however_much_is_logged() {
         assert!(fake.requests()[0].contains(TOKEN));
     }
 }
+
+#[tokio::test]
+async fn what_a_stranger_answers_cannot_write_to_the_terminal() {
+    let headers = ["Content-Type: application/problem+json"];
+    let body =
+        r#"{"title":"t","detail":"d","errors":[{"pointer":"/\u001b[2J","detail":"a\nb\u009bc"}]}"#;
+    let fake = Fake::start(vec![Reply::new("422 Unprocessable Entity", &headers, body)]).await;
+    let left = shell(&fake).upload(&[], RUN).await;
+    let expected = format!(
+        "error: {}/v1/runs: 422 t\n  /\u{fffd}[2J: a\u{fffd}b\u{fffd}c\n",
+        fake.url
+    );
+    left.is(2, "", &expected);
+    let body = r#"{"title":"t","run_id":1,"fields":[{"field":"re\u001bpo","stored":"a\u0007","sent":"b\n"}]}"#;
+    let fake = Fake::start(vec![Reply::new("409 Conflict", &headers, body)]).await;
+    let left = shell(&fake).upload(&[], RUN).await;
+    let shown = left.stderr.replace('\n', "");
+    assert!(!shown.contains(char::is_control), "{shown:?}");
+    assert!(left.stderr.contains("re\u{fffd}po"), "{}", left.stderr);
+}
+
+#[tokio::test]
+async fn pages_that_lead_back_to_one_another_end() {
+    let page = |next: &str| {
+        let body = format!(
+            r#"{{"series":{{"workload":"perf","branch":"main","arch":"amd64","distro":"trixie"}},"metrics":[],"next":"{next}"}}"#
+        );
+        Reply::new("200 OK", &["Content-Type: application/json"], &body)
+    };
+    for format in ["table", "csv", "json"] {
+        let pages = ["a", "b", "a", "b", "a"];
+        let fake = Fake::start(pages.map(page).to_vec()).await;
+        let args = ["--all", "--format", format];
+        let left = shell(&fake).history(&args).await;
+        assert_eq!(left.code, 2);
+        assert!(
+            left.stderr.contains("the answer has no end"),
+            "{}",
+            left.stderr
+        );
+        assert_eq!(fake.requests().len(), 3);
+    }
+}

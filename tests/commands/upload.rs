@@ -134,3 +134,22 @@ async fn an_address_that_is_none_is_refused_with_the_form() {
          host and maybe a port and a path, such as https://perf.example.org\n",
     );
 }
+
+#[tokio::test]
+async fn a_file_without_an_end_is_given_up() {
+    let left = offline().run(&["upload", "/dev/zero"], "").await;
+    let expected = "error: `/dev/zero` holds more than any run does (64 MiB)\n";
+    left.is(2, "", expected);
+}
+
+#[tokio::test]
+async fn a_name_that_stands_twice_is_told_before_anything_is_sent() {
+    let run = RUN.replace("\"value\":", "\"value\": 7, \"value\":");
+    let left = offline().upload(&[], &run).await;
+    left.is(
+        2,
+        "",
+        "error: standard input holds no run that fits; nothing was sent\n  \
+         /metrics/0/value: stands here more than once\n",
+    );
+}

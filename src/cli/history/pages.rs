@@ -1,6 +1,6 @@
 //! The pages of a history, one after the other.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use crate::client::{Answer, Client, ClientError, Window};
 use crate::domain::{DimKey, MetricKey};
@@ -11,6 +11,8 @@ pub(super) struct Pages<'a> {
     client: &'a Client,
     window: Window,
     query: Vec<(&'static str, String)>,
+    /// The cursors that were followed.
+    followed: HashSet<String>,
 }
 
 impl<'a> Pages<'a> {
@@ -23,6 +25,7 @@ impl<'a> Pages<'a> {
             client,
             window,
             query,
+            followed: HashSet::new(),
         }
     }
 
@@ -31,20 +34,19 @@ impl<'a> Pages<'a> {
     }
 
     /// The page that starts at `cursor`.
-    pub(super) async fn after(
-        &mut self,
-        cursor: String,
-    ) -> Result<Answer<HistoryAnswer>, ClientError> {
+    pub(super) async fn after(&mut self, cursor: String) -> anyhow::Result<Answer<HistoryAnswer>> {
+        anyhow::ensure!(
+            self.followed.insert(cursor.clone()),
+            "the answer has no end: a page leads back to one that was read before; check --server \
+             (PERF_TRACKING_URL), and the proxies in front of the service"
+        );
         self.query.retain(|(name, _)| *name != "cursor");
         self.query.push(("cursor", cursor));
-        self.client.window(self.window, &self.query).await
+        Ok(self.client.window(self.window, &self.query).await?)
     }
 
     /// `first` and all that follows it as one answer, without a `next`.
-    pub(super) async fn rest_of(
-        &mut self,
-        first: HistoryAnswer,
-    ) -> Result<HistoryAnswer, ClientError> {
+    pub(super) async fn rest_of(&mut self, first: HistoryAnswer) -> anyhow::Result<HistoryAnswer> {
         let mut next = first.next;
         let mut metrics = BTreeMap::new();
         add(&mut metrics, first.metrics);
