@@ -1,31 +1,10 @@
 //! Who may do what, as a client hears it.
 
-use std::process::Stdio;
-
 use reqwest::Method;
 use serde_json::{Value as Json, json};
-use tokio::process::Command;
 
 use crate::api::{Answer, Api, run, send, with};
 use crate::support::harness::Context;
-
-/// A token of the service's own secret, made with these flags.
-async fn issue(api: &Api, flags: &[&str]) -> String {
-    let output = Command::new(env!("CARGO_BIN_EXE_perf-tracking"))
-        .args(["token", "issue", "--subject", "test", "--data-dir"])
-        .arg(api.service.data_dir())
-        .args(flags)
-        .stdin(Stdio::null())
-        .output()
-        .await
-        .unwrap();
-    assert!(
-        output.status.success(),
-        "{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
-    String::from_utf8(output.stdout).unwrap().trim().to_owned()
-}
 
 async fn get(api: &Api, token: &str) -> Answer {
     send(api.anonymous(Method::GET, "/v1/runs").bearer_auth(token)).await
@@ -42,8 +21,14 @@ async fn post(api: &Api, token: &str, run: &Json) -> Answer {
 
 pub(crate) async fn are_needed_and_must_be_valid(context: &Context) {
     let api = Api::start(context).await;
-    let expired = issue(&api, &["--scope", "runs:read", "--expires", "1s"]).await;
-    let good = issue(&api, &["--scope", "runs:read", "--expires", "1h"]).await;
+    let expired = api
+        .service
+        .issue(&["--scope", "runs:read", "--expires", "1s"])
+        .await;
+    let good = api
+        .service
+        .issue(&["--scope", "runs:read", "--expires", "1h"])
+        .await;
     let gets = [
         "/v1/runs",
         "/v1/runs/1",
@@ -136,8 +121,14 @@ pub(crate) async fn are_needed_and_must_be_valid(context: &Context) {
 
 pub(crate) async fn do_not_reach_beyond_their_scope(context: &Context) {
     let api = Api::start(context).await;
-    let reader = issue(&api, &["--scope", "runs:read", "--expires", "1h"]).await;
-    let writer = issue(&api, &["--scope", "runs:write", "--expires", "1h"]).await;
+    let reader = api
+        .service
+        .issue(&["--scope", "runs:read", "--expires", "1h"])
+        .await;
+    let writer = api
+        .service
+        .issue(&["--scope", "runs:write", "--expires", "1h"])
+        .await;
     let challenge = |scope| {
         format!(r#"Bearer realm="perf-tracking", error="insufficient_scope", scope="{scope}""#)
     };
@@ -159,9 +150,9 @@ pub(crate) async fn do_not_reach_beyond_their_scope(context: &Context) {
 
 pub(crate) async fn that_are_narrowed_write_within_their_claims_alone(context: &Context) {
     let api = Api::start(context).await;
-    let narrowed = issue(
-        &api,
-        &[
+    let narrowed = api
+        .service
+        .issue(&[
             "--scope",
             "runs:write",
             "--expires",
@@ -176,9 +167,8 @@ pub(crate) async fn that_are_narrowed_write_within_their_claims_alone(context: &
             "perf",
             "--pipeline",
             "promote",
-        ],
-    )
-    .await;
+        ])
+        .await;
     for field in ["repo", "branch", "workload", "pipeline"] {
         for value in ["other", "Main", "mai", "main2"] {
             let outside = with(run(1), json!({field: value}));
@@ -251,7 +241,10 @@ pub(crate) async fn are_not_needed_to_read_where_all_may(context: &Context) {
     }
     let answer = send(api.anonymous(Method::POST, "/v1/runs").json(&run(2))).await;
     answer.problem(401, "unauthorized");
-    let reader = issue(&api, &["--scope", "runs:read", "--expires", "1h"]).await;
+    let reader = api
+        .service
+        .issue(&["--scope", "runs:read", "--expires", "1h"])
+        .await;
     post(&api, &reader, &run(2))
         .await
         .problem(403, "insufficient-scope");

@@ -37,19 +37,8 @@ async fn a_service_that_waits_for_its_database_is_not_ready() {
     let url = service.url();
     let shell = Shell::default();
     let args = ["health", "--server", &url];
-    let answers = async {
-        loop {
-            let left = shell.run(&args, "").await;
-            if !left.stderr.contains("cannot be reached") {
-                return left;
-            }
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
-    };
-    let left = tokio::time::timeout(Duration::from_secs(20), answers)
-        .await
-        .unwrap();
-    left.is(
+    service.await_status("/healthz", 200).await;
+    shell.run(&args, "").await.is(
         2,
         "",
         &format!(

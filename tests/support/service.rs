@@ -115,6 +115,29 @@ impl Service {
         }
     }
 
+    /// The status of the answer at `path`, without a token; `None` where nobody answers.
+    pub(crate) async fn status(&self, path: &str) -> Option<u16> {
+        let url = format!("{}{path}", self.url());
+        let answer = http_client().get(url).send().await.ok()?;
+        Some(answer.status().as_u16())
+    }
+
+    /// Returns once `path` answers with `status`.
+    ///
+    /// # Panics
+    /// Where it does not in time, with the end of the service's log.
+    pub(crate) async fn await_status(&self, path: &str, status: u16) {
+        let what = format!("{path} answers {status}");
+        wait::until(&what, READY_DEADLINE, async || {
+            match self.status(path).await {
+                Some(found) if found == status => Ok(()),
+                found => Err(format!("{found:?} rather than {status}")),
+            }
+        })
+        .await
+        .unwrap_or_else(|error| panic!("{error:#}\n{}", self.log_tail()));
+    }
+
     /// `http://127.0.0.1:PORT`, without a slash at the end.
     pub(crate) fn url(&self) -> String {
         format!("http://{}", self.address)
@@ -135,7 +158,15 @@ impl Service {
     /// # Panics
     /// Where the command fails, with what it said.
     pub(crate) async fn token(&self, scope: &str) -> String {
-        self.try_token(scope)
+        self.issue(&["--scope", scope, "--expires", "1h"]).await
+    }
+
+    /// A token with these flags of `perf-tracking token issue`.
+    ///
+    /// # Panics
+    /// Where the command fails, with what it said.
+    pub(crate) async fn issue(&self, flags: &[&str]) -> String {
+        self.try_issue(flags)
             .await
             .unwrap_or_else(|error| panic!("{error:#}"))
     }
@@ -208,19 +239,11 @@ impl Service {
         Pid::from_raw(i32::try_from(self.child.id()?).ok()?)
     }
 
-    async fn try_token(&self, scope: &str) -> Result<String> {
+    async fn try_issue(&self, flags: &[&str]) -> Result<String> {
         let output = command(BINARY)
-            .args([
-                "token",
-                "issue",
-                "--scope",
-                scope,
-                "--subject",
-                "test",
-                "--expires",
-                "1h",
-                "--data-dir",
-            ])
+            .args(["token", "issue", "--subject", "test"])
+            .args(flags)
+            .arg("--data-dir")
             .arg(self.data_dir())
             .output()
             .await?;

@@ -10,7 +10,6 @@ use crate::fleet::Fleet;
 use crate::support::databases::{Database, Engine};
 use crate::support::service::{Service, ServiceOptions, http_client};
 use crate::support::text_gate::TextGate;
-use crate::support::wait;
 
 /// A machine with two busy processors; what holds takes a tenth of it.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
@@ -135,34 +134,13 @@ pub(crate) fn impatient(url: &str) -> ServiceOptions {
     }
 }
 
-/// The status of `/readyz`; 0 where nobody answers.
-pub(crate) async fn readiness(service: &Service) -> u16 {
-    let answer = http_client()
-        .get(format!("{}/readyz", service.url()))
-        .send()
-        .await;
-    answer.map_or(0, |answer| answer.status().as_u16())
-}
-
-/// Returns once `/readyz` says `status`.
-pub(crate) async fn await_readiness(service: &Service, status: u16) {
-    wait::until("/readyz changes", PATIENCE, async || {
-        match readiness(service).await {
-            found if found == status => Ok(()),
-            found => Err(format!("{found} rather than {status}")),
-        }
-    })
-    .await
-    .unwrap_or_else(|error| panic!("{error:#}\n{}", service.log_tail()));
-}
-
 /// How long until the service is ready and an upload is acknowledged, from now on.
 ///
 /// # Panics
 /// Where that takes longer than `limit`.
 pub(crate) async fn recovery(service: &Service, fleet: &Fleet, limit: Duration) -> Duration {
     let mended = Instant::now();
-    await_readiness(service, 200).await;
+    service.await_status("/readyz", 200).await;
     fleet.await_acknowledged(1).await;
     let took = mended.elapsed();
     assert!(

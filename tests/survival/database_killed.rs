@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::audit::audit;
-use crate::bench::{Bench, Place, await_readiness, impatient, recovery};
+use crate::bench::{Bench, Place, impatient, recovery};
 use crate::fleet::Fleet;
 use crate::support::service::Service;
 
@@ -18,7 +18,7 @@ pub(crate) async fn database_killed(bench: &Bench, place: Place, times: usize) {
     for _ in 0..times {
         fleet.await_acknowledged(100).await;
         server.kill().await;
-        await_readiness(&service, 503).await;
+        service.await_status("/readyz", 503).await;
         server.restart().await;
         server.wait_ready().await;
         ready_again.push(recovery(&service, &fleet, Duration::from_secs(10)).await);

@@ -10,7 +10,7 @@ use reqwest::StatusCode;
 use serde_json::Value as Json;
 
 use crate::audit::{audit, stored};
-use crate::bench::{Bench, Ground, Place, await_readiness, impatient, recovery};
+use crate::bench::{Bench, Ground, Place, impatient, recovery};
 use crate::fleet::Fleet;
 use crate::support::service::{Service, http_client};
 
@@ -28,7 +28,7 @@ pub(crate) async fn disk_full(bench: &Bench) {
         disk.fill();
         fleet.await_storage_full(40).await;
         check_reads(&service, &fleet).await;
-        await_readiness(&service, 200).await;
+        service.await_status("/readyz", 200).await;
         disk.free();
         ready_again.push(recovery(&service, &fleet, SECONDS).await);
     }

@@ -3,9 +3,7 @@
 use std::time::Duration;
 
 use crate::audit::audit;
-use crate::bench::{
-    Bench, PATIENCE, Place, await_readiness, gauge, impatient, readiness, recovery,
-};
+use crate::bench::{Bench, PATIENCE, Place, gauge, impatient, recovery};
 use crate::fleet::Fleet;
 use crate::support::network::NetworkGate;
 use crate::support::service::Service;
@@ -35,7 +33,7 @@ pub(crate) async fn network_cut(bench: &Bench) {
     fleet.await_acknowledged(100).await;
     gate.blackhole().await;
     fleet.await_refused(LONG).await;
-    await_readiness(&service, 503).await;
+    service.await_status("/readyz", 503).await;
     gate.heal().await;
     ready_again.push(recovery(&service, &fleet, SECONDS).await);
 
@@ -53,7 +51,7 @@ pub(crate) async fn network_cut(bench: &Bench) {
     fleet.await_acknowledged(100).await;
     gate.refuse().await;
     fleet.await_refused(LONG).await;
-    await_readiness(&service, 503).await;
+    service.await_status("/readyz", 503).await;
     gate.heal().await;
     ready_again.push(recovery(&service, &fleet, SECONDS).await);
 
@@ -91,8 +89,8 @@ pub(crate) async fn idle_connections_die(bench: &Bench) {
     tokio::time::sleep(Duration::from_millis(1500)).await;
     gate.heal_for_new_connections().await;
     for _ in 0..3 {
-        let status = readiness(&service).await;
-        assert_eq!(status, 200, "{}", service.log_tail());
+        let status = service.status("/readyz").await;
+        assert_eq!(status, Some(200), "{}", service.log_tail());
     }
     audit(&mut service, &ground, &report).await;
     report.print("mariadb::idle_connections_die", &[]);
@@ -113,7 +111,7 @@ pub(crate) async fn started_before_its_database(bench: &Bench) {
     })
     .await
     .unwrap_or_else(|error| panic!("{error:#}\n{}", service.log()));
-    await_readiness(&service, 503).await;
+    service.await_status("/readyz", 503).await;
     gate.refuse().await;
     let fleet = Fleet::start(&[&service]).await;
     fleet.await_refused(16).await;

@@ -8,7 +8,7 @@ use sqlx::{Connection as _, Executor as _, SqliteConnection};
 use tokio::net::TcpStream;
 
 use crate::audit::audit;
-use crate::bench::{Bench, PATIENCE, Place, await_readiness, gauge, impatient};
+use crate::bench::{Bench, PATIENCE, Place, gauge, impatient};
 use crate::fleet::{Fleet, UPLOADERS};
 use crate::plan::Planned;
 use crate::support::service::{Service, ServiceOptions, http_client};
@@ -93,7 +93,7 @@ pub(crate) async fn silent_connections_do_not_hold_it(bench: &Bench) {
     let silent = TcpStream::connect(service.address()).await;
     let silent = silent.expect("the service listens");
     // Answered after it, so the silent one is accepted by then.
-    await_readiness(&service, 200).await;
+    service.await_status("/readyz", 200).await;
     let asked = Instant::now();
     let status = service.terminate().await;
     assert!(status.success(), "the service ended with {status}");
