@@ -6,6 +6,9 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result};
 use hdrhistogram::Histogram;
 
+/// A minute: the service gives up earlier.
+const LONGEST_MICROS: u64 = 60_000_000;
+
 /// Someone who sends requests, one at a time.
 pub(crate) trait Worker: Send + 'static {
     /// Sends one request and takes its answer.
@@ -30,7 +33,8 @@ impl Tally {
             failed: 0,
             first_failure: None,
             elapsed: Duration::ZERO,
-            latency: Histogram::new(3).context("three digits are within what it takes")?,
+            latency: Histogram::new_with_bounds(1, LONGEST_MICROS, 3)
+                .context("the bounds are within what it takes")?,
         })
     }
 

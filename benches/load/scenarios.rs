@@ -320,8 +320,9 @@ pub(crate) async fn server(engine: Engine, plan: &Plan, report: &mut Report) -> 
     let (small, small_url) = server_target(&database, "small", plan.small_runs, plan).await?;
     let (large, large_url) = server_target(&database, "large", plan.large_runs, plan).await?;
     for (target, url) in [(&small, &small_url), (&large, &large_url)] {
-        target.check_window().await?;
+        // First of all, as a statement is seen to be prepared only the first time.
         check_statements(target, url, report).await?;
+        target.check_window().await?;
     }
     tokio::time::sleep(plan.pause).await;
     let name = engine.name();
