@@ -246,7 +246,11 @@ fn against_bare(
         note_failures(&format!("{what}, bare"), tally, report);
     }
     let share = ratio(&service, &bare);
-    let beside = format!("bare {:.0}/s", median(&bare.rates));
+    let beside = format!(
+        "bare {:.0}/s, CPU {}",
+        median(&bare.rates),
+        bare.cpu_a_request()
+    );
     let row = service.into_row(what.to_owned(), target, report);
     report.row(Row {
         beside,
