@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::NaiveDateTime;
-use sea_query::{Expr, ExprTrait, Func, Order, Query, SelectStatement, SubQueryStatement};
+use sea_query::{Expr, ExprTrait, Order, Query, SelectStatement, SubQueryStatement};
 use sqlx::FromRow;
 
 use super::db::{Session, ValueColumn};
@@ -172,9 +172,17 @@ fn scalar(select: &SelectStatement) -> Expr {
 }
 
 fn select_series(filter: &SeriesFilter) -> SelectStatement {
-    let date = || Expr::col((Runs::Table, Runs::RunDate));
-    let first = scalar(runs_of_series().expr(Func::min(date())));
-    let last = scalar(runs_of_series().expr(Func::max(date())));
+    // One step into the index each: for a minimum, a server reads every run of the series.
+    let end_date = |order| {
+        scalar(
+            runs_of_series()
+                .column((Runs::Table, Runs::RunDate))
+                .order_by((Runs::Table, Runs::RunDate), order)
+                .limit(1),
+        )
+    };
+    let first = end_date(Order::Asc);
+    let last = end_date(Order::Desc);
     let newest = scalar(
         runs_of_series()
             .column((Runs::Table, Runs::RunId))
