@@ -7,7 +7,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
 /// Why a text is not a name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -38,6 +38,9 @@ fn check(text: &str, max: usize, may_be_empty: bool) -> Result<(), NameError> {
     if text.is_empty() && !may_be_empty {
         return Err(NameError::Empty);
     }
+    if is_plain(text, max) {
+        return Ok(());
+    }
     let length = text.chars().count();
     if length > max {
         return Err(NameError::TooLong { max, length });
@@ -54,12 +57,20 @@ fn check(text: &str, max: usize, may_be_empty: bool) -> Result<(), NameError> {
     Ok(())
 }
 
+/// Whether a look at the bytes is enough, as it is for nearly every name that is read or written.
+fn is_plain(text: &str, max: usize) -> bool {
+    let bytes = text.as_bytes();
+    bytes.len() <= max
+        && bytes.iter().all(|byte| matches!(byte, b' '..=b'~'))
+        && !matches!(bytes, [b' ', ..] | [.., b' '] | b"*")
+}
+
 /// Twelve columns differ in name, length and whether they may be empty, and in nothing else.
 macro_rules! names {
     ($($(#[$doc:meta])* $name:ident, $max:literal, may_be_empty: $may_be_empty:literal;)*) => {$(
         $(#[$doc])*
-        #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-        #[serde(try_from = "String", into = "String")]
+        #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+        #[serde(try_from = "String")]
         pub struct $name(String);
 
         impl $name {
@@ -86,6 +97,12 @@ macro_rules! names {
 
             fn from_str(text: &str) -> Result<Self, NameError> {
                 Self::try_from(text.to_owned())
+            }
+        }
+
+        impl Serialize for $name {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str(&self.0)
             }
         }
 
