@@ -27,7 +27,12 @@ pub(super) fn start(settings: &LogSettings) -> anyhow::Result<()> {
     let started = if as_text {
         builder.try_init()
     } else {
-        builder.json().flatten_event(true).try_init()
+        // A line belongs to one request at most; a list of spans would say it twice.
+        builder
+            .json()
+            .flatten_event(true)
+            .with_span_list(false)
+            .try_init()
     };
     started.map_err(|error| anyhow::anyhow!("logging could not be started: {error}"))
 }

@@ -3,11 +3,11 @@
 use std::fmt;
 use std::str::FromStr;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
 /// A commit's name: 40 hexadecimal digits, kept in lower case.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+#[serde(try_from = "String")]
 pub struct CommitSha(String);
 
 /// Why a text is not a commit's name.
@@ -26,18 +26,25 @@ impl FromStr for CommitSha {
     type Err = CommitShaError;
 
     fn from_str(text: &str) -> Result<Self, CommitShaError> {
-        if text.len() != 40 || !text.bytes().all(|b| b.is_ascii_hexdigit()) {
-            return Err(CommitShaError);
-        }
-        Ok(Self(text.to_ascii_lowercase()))
+        text.to_owned().try_into()
     }
 }
 
 impl TryFrom<String> for CommitSha {
     type Error = CommitShaError;
 
-    fn try_from(text: String) -> Result<Self, CommitShaError> {
-        text.parse()
+    fn try_from(mut text: String) -> Result<Self, CommitShaError> {
+        if text.len() != 40 || !text.bytes().all(|b| b.is_ascii_hexdigit()) {
+            return Err(CommitShaError);
+        }
+        text.make_ascii_lowercase();
+        Ok(Self(text))
+    }
+}
+
+impl Serialize for CommitSha {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.0)
     }
 }
 

@@ -7,7 +7,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
 /// Why a text is not a name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -38,6 +38,9 @@ fn check(text: &str, max: usize, may_be_empty: bool) -> Result<(), NameError> {
     if text.is_empty() && !may_be_empty {
         return Err(NameError::Empty);
     }
+    if is_plain(text, max) {
+        return Ok(());
+    }
     let length = text.chars().count();
     if length > max {
         return Err(NameError::TooLong { max, length });
@@ -52,6 +55,14 @@ fn check(text: &str, max: usize, may_be_empty: bool) -> Result<(), NameError> {
         return Err(NameError::Wildcard);
     }
     Ok(())
+}
+
+/// Whether a look at the bytes is enough, as it is for nearly every name that is read or written.
+fn is_plain(text: &str, max: usize) -> bool {
+    let bytes = text.as_bytes();
+    bytes.len() <= max
+        && bytes.iter().all(|byte| matches!(byte, b' '..=b'~'))
+        && !matches!(bytes, [b' ', ..] | [.., b' '] | b"*")
 }
 
 /// What stands for any name in a filter, and so is none itself.
@@ -72,8 +83,8 @@ pub fn any_or<T: FromStr>(text: &str) -> Result<Option<T>, T::Err> {
 macro_rules! names {
     ($($(#[$doc:meta])* $name:ident, $max:literal, may_be_empty: $may_be_empty:literal;)*) => {$(
         $(#[$doc])*
-        #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-        #[serde(try_from = "String", into = "String")]
+        #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+        #[serde(try_from = "String")]
         pub struct $name(String);
 
         impl $name {
@@ -100,6 +111,12 @@ macro_rules! names {
 
             fn from_str(text: &str) -> Result<Self, NameError> {
                 Self::try_from(text.to_owned())
+            }
+        }
+
+        impl Serialize for $name {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str(&self.0)
             }
         }
 

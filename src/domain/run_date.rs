@@ -3,12 +3,12 @@
 use std::fmt;
 use std::str::FromStr;
 
-use chrono::{DateTime, Datelike, NaiveDateTime, SecondsFormat, TimeDelta, Timelike, Utc};
-use serde::{Deserialize, Serialize};
+use chrono::{DateTime, Datelike, NaiveDateTime, TimeDelta, Timelike, Utc};
+use serde::{Deserialize, Serialize, Serializer};
 
 /// The commit's date in UTC, whole seconds, in a year from 1970 to 9999.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+#[serde(try_from = "String")]
 pub struct RunDate(DateTime<Utc>);
 
 /// Why a text is not a run's date.
@@ -118,6 +118,12 @@ impl TryFrom<String> for RunDate {
     }
 }
 
+impl Serialize for RunDate {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
 impl From<RunDate> for String {
     fn from(date: RunDate) -> Self {
         date.to_string()
@@ -126,7 +132,18 @@ impl From<RunDate> for String {
 
 impl fmt::Display for RunDate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0.to_rfc3339_opts(SecondsFormat::Secs, true))
+        // As RFC 3339 has it. A window writes this for each point, where chrono's general way is felt.
+        let (date, time) = (self.0.date_naive(), self.0.time());
+        write!(
+            f,
+            "{:04}-{:02}-{:02}T{:02}:{:02}:{:02}Z",
+            date.year(),
+            date.month(),
+            date.day(),
+            time.hour(),
+            time.minute(),
+            time.second()
+        )
     }
 }
 

@@ -209,6 +209,16 @@ impl Database {
             .await
     }
 
+    /// The number of its process, where the engine runs it on this very machine.
+    pub(crate) async fn process_id(&self) -> Option<u32> {
+        let engine = engine::connect().await.ok()?;
+        let container = engine
+            .inspect_container(self.container.id(), None)
+            .await
+            .ok()?;
+        u32::try_from(container.state?.pid?).ok()
+    }
+
     /// Kills the server as a power cut would; the data stays.
     pub(crate) async fn kill(&self) {
         let engine = engine::connect()

@@ -148,6 +148,11 @@ impl Service {
         self.address
     }
 
+    /// The number of its process, as long as it has not been seen to end.
+    pub(crate) fn process_id(&self) -> Option<u32> {
+        self.child.id()
+    }
+
     /// Its data folder.
     pub(crate) fn data_dir(&self) -> PathBuf {
         data_dir(&self.options, self.scratch.path())
