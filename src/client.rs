@@ -1,6 +1,6 @@
 //! The API from the other side: what the commands ask of a service.
 //!
-//! A [`Client`] tries again for a while where trying again can help (see [`retry`]), and tells
+//! A [`Client`] tries again for a while where trying again can help (see `retry`), and tells
 //! everything else as one [`ClientError`]: what went wrong, where, and what to do about it. It
 //! follows no redirect: an upload must not become a read, and the token goes to the host that the
 //! settings name and to no other. It prints nothing and reads no setting.
@@ -22,7 +22,7 @@ use crate::config::{ServerUrl, Token};
 use crate::domain::{Run, Scope};
 use crate::http::{HistoryAnswer, RecordAnswer};
 
-pub use error::{ClientError, Conflict, ConflictField, ConflictMetric, ConflictSide};
+pub use error::{ClientError, Conflict};
 
 pub(crate) use error::{tame, token_advice};
 

@@ -21,7 +21,7 @@ pub use client::{ClientArgs, ClientTokenError, ServerArgs, ServerUrl, TOKEN_VARI
 pub use database_url::{DatabaseScheme, DatabaseUrl};
 pub use value::{ByteCount, LogFilter, Origin, PublicKeyFile, parse_duration};
 
-use database_url::RawDatabaseUrl;
+use database_url::{PASSWORD_FILE_NAME, RawDatabaseUrl};
 use value::{parse_boolean, parse_listen, parse_positive_duration};
 
 /// The secret's name in the data folder.
@@ -331,7 +331,7 @@ pub struct ServeArgs {
     )]
     pub public_read: bool,
 
-    /// Web origin whose pages may read from the service, such as https://perf.example.org;
+    /// Web origin whose pages may read from the service, such as `https://perf.example.org`;
     /// repeatable, or commas between
     #[arg(
         long = "cors-origin",
@@ -504,7 +504,7 @@ impl DatabaseSettings {
             return Ok(self.url.clone());
         };
         let fault = |what: &str| SettingError {
-            name: "--database-password-file (PERF_TRACKING_DATABASE_PASSWORD_FILE)",
+            name: PASSWORD_FILE_NAME,
             detail: format!("`{}` {what}", path.display()),
         };
         let text = read(path).map_err(|error| fault(&format!("cannot be read: {error}")))?;
@@ -513,7 +513,8 @@ impl DatabaseSettings {
             password if password.contains(['\r', '\n', '\0']) => Err(fault(
                 "has more than one line; write the password alone into it",
             )),
-            password => Ok(self.url.with_password(password)),
+            password => (self.url.with_password(password))
+                .ok_or_else(|| fault("is for an address with a host, and there is none")),
         }
     }
 }

@@ -4,7 +4,10 @@
 //! which makes a run of it, and [`store`], which writes the rows.
 //!
 //! - [`domain`]: the words of the project as types, parsed once and valid ever after
+//! - [`collect`]: what measuring tools leave -> metrics; no files, no network
 //! - [`auth`]: from a token to a grant and back; knows no HTTP
+//! - [`judge`]: from numbers to a verdict; no printing, no I/O
+//! - [`report`]: verdicts and histories as text, Markdown, JSON, JUnit, CSV, OpenMetrics; decides nothing
 //! - [`store`]: the runs and the questions asked of them, alone in knowing SQL
 //! - [`http`]: routes, extractors that prove a right, problems, OpenAPI; no SQL, no statistics
 //! - [`client`]: the API from the other side, for the commands
@@ -14,7 +17,10 @@
 pub mod auth;
 pub mod cli;
 pub mod client;
+pub mod collect;
 pub mod config;
 pub mod domain;
 pub mod http;
+pub mod judge;
+pub mod report;
 pub mod store;

@@ -25,10 +25,16 @@ fn help(command: &[&str]) -> String {
 
 #[test]
 fn help_of_every_command() {
-    let commands: [&[&str]; 10] = [
+    let commands: [&[&str]; 16] = [
         &[],
         &["serve"],
         &["migrate"],
+        &["document"],
+        &["document", "check"],
+        &["document", "schema"],
+        &["gate"],
+        &["gate", "init"],
+        &["gate", "explain"],
         &["upload"],
         &["history"],
         &["health"],
@@ -58,8 +64,11 @@ fn no_command_is_left_out() {
     assert_eq!(
         commands(&[]),
         [
-            "serve", "migrate", "upload", "history", "health", "token", "version", "help"
+            "serve", "migrate", "document", "gate", "upload", "history", "health", "token",
+            "version", "help"
         ]
     );
+    assert_eq!(commands(&["document"]), ["check", "schema", "help"]);
+    assert_eq!(commands(&["gate"]), ["init", "explain", "help"]);
     assert_eq!(commands(&["token"]), ["issue", "inspect", "help"]);
 }

@@ -1,10 +1,10 @@
 //! What the commands that call a service share: the token out of its file, and the client.
 
+use std::env;
 use std::fs::File;
-use std::io::Read as _;
+use std::io::{self, Read};
 use std::path::Path;
 use std::time::Duration;
-use std::{env, io};
 
 use anyhow::Context as _;
 
@@ -42,7 +42,9 @@ fn token(file: Option<&Path>) -> anyhow::Result<Option<Token>> {
     let (text, source) = match file {
         Some(path) => {
             let shown = shown::path(path);
-            let text = read(path).with_context(|| format!("cannot read the token file {shown}"))?;
+            let text = File::open(path)
+                .and_then(token_text)
+                .with_context(|| format!("cannot read the token file {shown}"))?;
             (text, format!("the token file {shown}"))
         }
         None => match env::var(TOKEN_VARIABLE) {
@@ -58,11 +60,11 @@ fn token(file: Option<&Path>) -> anyhow::Result<Option<Token>> {
     Ok(Some(token))
 }
 
-/// The text of a token file; a little more than the longest token is enough to refuse what is
-/// longer.
-fn read(path: &Path) -> io::Result<String> {
+/// The text where a token should be; a little more than the longest token is enough to refuse what
+/// is longer.
+pub(super) fn token_text(source: impl Read) -> io::Result<String> {
     let mut bytes = Vec::new();
-    File::open(path)?
+    source
         .take(2 * MAX_TOKEN_BYTES as u64)
         .read_to_end(&mut bytes)?;
     // A text that is no UTF-8 is no token, and is refused as one.

@@ -13,9 +13,9 @@ const TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Ask a service whether it can serve
 ///
-/// It can when its database answers and is up to date. Made for the health check of a container: asks once, waits three seconds at most, needs no
-/// token, and says in one line what it found. Exits with 0 if the service can serve and with 2 if
-/// it cannot.
+/// It can when its database answers and is up to date. Made for the health check of a container:
+/// asks once, waits three seconds at most, needs no token, and says in one line what it found.
+/// Exits with 0 if the service can serve and with 2 if it cannot.
 #[derive(Args, Debug)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct HealthArgs {

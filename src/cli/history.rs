@@ -1,9 +1,9 @@
 //! `perf-tracking history`: reads windows of a series.
 
 mod pages;
-mod table;
 
-use std::io::{self, Write};
+use std::io;
+use std::str::FromStr;
 
 use clap::{Args, ValueEnum};
 
@@ -12,9 +12,10 @@ use crate::client::{Answer, Window};
 use crate::config::ClientArgs;
 use crate::domain::{
     Arch, Branch, DateBound, DimKey, Distro, HostClass, MetricKey, NameError, Pipeline, Repo,
-    RunDateError, Tag, Workload,
+    RunDateError, Tag, Workload, any_or,
 };
-use crate::http::HistoryAnswer;
+use crate::http::{DEFAULT_LIMIT, HistoryAnswer, MAX_LIMIT};
+use crate::report::history::{Csv, text};
 
 use pages::Pages;
 
@@ -73,10 +74,10 @@ struct WindowArgs {
     #[arg(
         long,
         value_name = "COUNT",
-        default_value = "20",
-        value_parser = clap::value_parser!(u32).range(1..=10_000)
+        default_value_t = DEFAULT_LIMIT as u64,
+        value_parser = clap::value_parser!(u64).range(1..=MAX_LIMIT as u64)
     )]
-    limit: u32,
+    limit: u64,
 
     /// Read on to the end, in pages of --limit points
     #[arg(long)]
@@ -100,11 +101,11 @@ struct WindowArgs {
 
     /// Reference runs of this name; `*` for live and reference runs alike [default: live runs, or
     /// with --baseline every reference run]
-    #[arg(long, value_name = "NAME", value_parser = any_or::<Tag>)]
+    #[arg(long, value_name = "NAME", value_parser = name_or_any::<Tag>)]
     tag: Option<String>,
 
     /// Runs that this pipeline uploaded; `*` for any [default: `promote`, or with --baseline any]
-    #[arg(long, value_name = "NAME", value_parser = any_or::<Pipeline>)]
+    #[arg(long, value_name = "NAME", value_parser = name_or_any::<Pipeline>)]
     pipeline: Option<String>,
 
     /// Runs that did not run to their end, too
@@ -159,8 +160,8 @@ async fn show(mut pages: Pages<'_>, all: bool, format: Format) -> anyhow::Result
             let whole = pages.rest_of(first.content).await?;
             print(&format!("{}\n", serde_json::to_string(&whole)?))
         }
-        Format::Table if all => print(&table::text(&pages.rest_of(first.content).await?)),
-        Format::Table => print(&table::text(&first.content)),
+        Format::Table if all => print(&text(&pages.rest_of(first.content).await?)),
+        Format::Table => print(&text(&first.content)),
     }
 }
 
@@ -170,34 +171,15 @@ async fn csv(
     first: Answer<HistoryAnswer>,
     all: bool,
 ) -> anyhow::Result<Outcome> {
-    if !written(write_page(&first.content, true))? {
-        return Ok(Outcome::Passed);
-    }
-    let mut next = first.content.next;
-    while all && let Some(cursor) = next {
-        let page = pages.after(cursor).await?.content;
-        if !written(write_page(&page, false))? {
-            break;
+    let mut csv = Csv::new(io::stdout())?;
+    let mut page = first.content;
+    while written(csv.page(&page))? {
+        match page.next.take() {
+            Some(cursor) if all => page = pages.after(cursor).await?.content,
+            _ => break,
         }
-        next = page.next;
     }
     Ok(Outcome::Passed)
-}
-
-fn write_page(page: &HistoryAnswer, header: bool) -> csv::Result<()> {
-    let mut out = csv::WriterBuilder::new()
-        .terminator(csv::Terminator::CRLF)
-        .from_writer(io::stdout().lock());
-    if header {
-        out.write_record(table::CSV_HEADER)?;
-    }
-    for row in table::rows(page) {
-        out.write_record(row.csv(&page.series))?;
-    }
-    out.into_inner()
-        .map_err(|error| error.into_error())?
-        .flush()?;
-    Ok(())
 }
 
 /// Whether someone still reads; a reader that has had enough (`| head`) is no failure.
@@ -258,12 +240,7 @@ fn bound(text: &str) -> Result<String, RunDateError> {
 }
 
 /// A name, or the wildcard.
-fn any_or<T>(text: &str) -> Result<String, NameError>
-where
-    T: std::str::FromStr<Err = NameError>,
-{
-    if text != "*" {
-        text.parse::<T>()?;
-    }
+fn name_or_any<T: FromStr<Err = NameError>>(text: &str) -> Result<String, NameError> {
+    any_or::<T>(text)?;
     Ok(text.to_owned())
 }

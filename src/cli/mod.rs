@@ -2,6 +2,8 @@
 
 mod client;
 mod clock;
+mod document;
+mod gate;
 mod health;
 mod history;
 mod logging;
@@ -87,6 +89,8 @@ Run `perf-tracking COMMAND --help` for the settings of a command and examples.";
 enum Command {
     Serve(ServeArgs),
     Migrate(MigrateArgs),
+    Document(Box<document::DocumentArgs>),
+    Gate(Box<gate::GateArgs>),
     Upload(upload::UploadArgs),
     History(history::HistoryArgs),
     Health(health::HealthArgs),
@@ -108,6 +112,8 @@ impl Cli {
         match self.command {
             Command::Serve(args) => serve::run(args),
             Command::Migrate(args) => migrate::run(args),
+            Command::Document(args) => args.run(),
+            Command::Gate(args) => args.run(),
             Command::Upload(args) => upload::run(args),
             Command::History(args) => history::run(args),
             Command::Health(args) => health::run(args),

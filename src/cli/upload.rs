@@ -10,10 +10,10 @@ use clap::Args;
 use comfy_table::{Table, presets};
 
 use super::{Outcome, client, print, shown};
-use crate::client::{ClientError, Conflict, ConflictSide, tame, token_advice};
+use crate::client::{ClientError, Conflict, tame, token_advice};
 use crate::config::ClientArgs;
 use crate::domain::{Fault, JsonText, Run, Scope};
-use crate::http::{Outcome as Recorded, RecordAnswer};
+use crate::http::{MeasuredBody, Outcome as Recorded, RecordAnswer};
 
 /// Store a run: the numbers that one commit measured
 ///
@@ -155,7 +155,7 @@ fn differences(conflict: &Conflict, run: &Run) -> String {
             (&metric.stored, &metric.sent),
             (Some(stored), Some(sent)) if stored.wallclock != sent.wallclock
         );
-        let side = |side: &Option<ConflictSide>| match side {
+        let side = |side: &Option<MeasuredBody>| match side {
             None => "none".to_owned(),
             Some(side) if clocks_differ && side.wallclock => format!("{} wallclock", side.value),
             Some(side) => side.value.to_string(),

@@ -10,7 +10,8 @@ use serde::Deserialize;
 use url::Url;
 
 use super::retry;
-use crate::domain::{DimKey, Fault, MetricKey, Scope, Value};
+use crate::domain::{Fault, Scope};
+use crate::http::{FieldDifferenceBody, MetricDifferenceBody};
 use crate::store::RunId;
 
 const CHECK_SERVER: &str = "check --server (PERF_TRACKING_URL), and that the service runs";
@@ -90,43 +91,16 @@ pub(super) struct Refusal {
 }
 
 /// How an upload differs from the run that its identity stands for.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 pub struct Conflict {
     /// The stored run.
     pub run_id: RunId,
     /// The fields that differ.
     #[serde(default)]
-    pub fields: Vec<ConflictField>,
+    pub fields: Vec<FieldDifferenceBody>,
     /// The metrics that differ or that one side lacks.
     #[serde(default)]
-    pub metrics: Vec<ConflictMetric>,
-}
-
-/// A field that differs; `None` where a side has none.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[expect(missing_docs, reason = "the names say it")]
-pub struct ConflictField {
-    pub field: String,
-    pub stored: Option<String>,
-    pub sent: Option<String>,
-}
-
-/// A metric that differs; `None` where a side lacks it.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[expect(missing_docs, reason = "the names say it")]
-pub struct ConflictMetric {
-    pub metric_key: MetricKey,
-    pub dim_key: DimKey,
-    pub stored: Option<ConflictSide>,
-    pub sent: Option<ConflictSide>,
-}
-
-/// What one side has for a metric.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[expect(missing_docs, reason = "the names say it")]
-pub struct ConflictSide {
-    pub value: Value,
-    pub wallclock: bool,
+    pub metrics: Vec<MetricDifferenceBody>,
 }
 
 impl ClientError {

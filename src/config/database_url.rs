@@ -11,6 +11,9 @@ use super::SettingError;
 
 const NAME: &str = "--database-url (PERF_TRACKING_DATABASE_URL)";
 
+pub(super) const PASSWORD_FILE_NAME: &str =
+    "--database-password-file (PERF_TRACKING_DATABASE_PASSWORD_FILE)";
+
 const FORMS: &str = "write sqlite://FILE, mysql://USER:PASSWORD@HOST/DATABASE or \
                      drizzle://USER@HOST/SCHEMA";
 
@@ -65,21 +68,21 @@ impl DatabaseUrl {
             return Ok(());
         };
         Err(SettingError {
-            name: "--database-password-file (PERF_TRACKING_DATABASE_PASSWORD_FILE)",
+            name: PASSWORD_FILE_NAME,
             detail: format!("`{self}` {why}"),
         })
     }
 
-    /// The address with `password`, which may hold any character.
-    pub(super) fn with_password(&self, password: &str) -> Self {
+    /// The address with `password`, which may hold any character; `None` where it has no host that
+    /// would ask for one.
+    pub(super) fn with_password(&self, password: &str) -> Option<Self> {
         let encoded = utf8_percent_encode(password, NON_ALPHANUMERIC).to_string();
-        let mut url = Url::parse(&self.text).expect("was parsed when the address was checked");
-        url.set_password(Some(&encoded))
-            .expect("an address with a host takes a password");
-        Self {
+        let mut url = Url::parse(&self.text).ok()?;
+        url.set_password(Some(&encoded)).ok()?;
+        Some(Self {
             scheme: self.scheme,
             text: url.into(),
-        }
+        })
     }
 
     /// What speaks to the database.
@@ -322,7 +325,7 @@ mod tests {
         ] {
             let bare = check(text).unwrap();
             bare.check_takes_password().unwrap();
-            let whole = bare.with_password(password);
+            let whole = bare.with_password(password).unwrap();
             let url = Url::parse(whole.expose()).unwrap();
             let read = percent_encoding::percent_decode_str(url.password().unwrap());
             assert_eq!(read.decode_utf8().unwrap(), password);

@@ -5,6 +5,7 @@
 //! [`Fault`]s, each with the place it was found at, so that one answer names them all.
 
 mod commit;
+mod document;
 mod fault;
 mod fields;
 mod json;
@@ -17,13 +18,14 @@ mod series;
 mod value;
 
 pub use commit::CommitSha;
+pub use document::{Document, Parameter, Parameters};
 pub use fault::Fault;
 pub use fields::Fields;
 pub use json::JsonText;
 pub use metric::{Metric, MetricName};
 pub use name::{
-    Arch, Branch, Change, DimKey, Distro, HostClass, MetricKey, NameError, Patchset, Pipeline,
-    Repo, Tag, Workload,
+    Arch, Branch, Change, DimKey, Distro, HostClass, MetricKey, NameError, ParameterName, Patchset,
+    Pipeline, Repo, Tag, Workload, any_or,
 };
 pub use run::{MAX_METRICS, Run};
 pub use run_date::{DateBound, RunDate, RunDateError};

@@ -48,13 +48,27 @@ fn check(text: &str, max: usize, may_be_empty: bool) -> Result<(), NameError> {
     if text.starts_with(char::is_whitespace) || text.ends_with(char::is_whitespace) {
         return Err(NameError::Padded);
     }
-    if text == "*" {
+    if text == WILDCARD {
         return Err(NameError::Wildcard);
     }
     Ok(())
 }
 
-/// Twelve columns differ in name, length and whether they may be empty, and in nothing else.
+/// What stands for any name in a filter, and so is none itself.
+const WILDCARD: &str = "*";
+
+/// A filter by name: `None` for the wildcard, which lets every name pass.
+///
+/// # Errors
+/// A text that is neither the wildcard nor a name.
+pub fn any_or<T: FromStr>(text: &str) -> Result<Option<T>, T::Err> {
+    match text {
+        WILDCARD => Ok(None),
+        name => name.parse().map(Some),
+    }
+}
+
+/// The columns differ in name, length and whether they may be empty, and in nothing else.
 macro_rules! names {
     ($($(#[$doc:meta])* $name:ident, $max:literal, may_be_empty: $may_be_empty:literal;)*) => {$(
         $(#[$doc])*
@@ -128,6 +142,8 @@ names! {
     MetricKey, 80, may_be_empty: false;
     /// The parameters of a parameterised metric in canonical form (`threads=16`), empty for a scalar.
     DimKey, 120, may_be_empty: true;
+    /// What one parameter of a measurement is called: `table_size`. No column.
+    ParameterName, 80, may_be_empty: false;
 }
 
 impl Tag {
@@ -195,5 +211,8 @@ mod tests {
     fn the_wildcard_of_a_filter_is_no_name() {
         assert_eq!("*".parse::<Tag>(), Err(NameError::Wildcard));
         assert!("release/*".parse::<Tag>().is_ok());
+        assert_eq!(any_or::<Tag>("*"), Ok(None));
+        assert_eq!(any_or::<Tag>(""), Ok(Some(Tag::live())));
+        assert_eq!(any_or::<Pipeline>(""), Err(NameError::Empty));
     }
 }

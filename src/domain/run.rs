@@ -103,7 +103,11 @@ impl Run {
     }
 }
 
-fn read_metrics(fields: &mut Fields<'_>, succeeded: Option<bool>) -> Option<Vec<Metric>> {
+/// The metrics of a run or a document: each name once, and at least one where it succeeded.
+pub(super) fn read_metrics(
+    fields: &mut Fields<'_>,
+    succeeded: Option<bool>,
+) -> Option<Vec<Metric>> {
     let items = fields.list("metrics")?;
     if items.len() > MAX_METRICS {
         let detail = format!(

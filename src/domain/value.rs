@@ -35,6 +35,9 @@ const INTEGER_DIGITS: i64 = 16;
 const ROUNDING_PARTS: u32 = 10_000;
 
 impl Value {
+    /// Nothing.
+    pub const ZERO: Self = Self(Decimal::ZERO);
+
     /// The number.
     pub fn decimal(self) -> Decimal {
         self.0

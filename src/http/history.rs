@@ -1,20 +1,18 @@
 //! `/v1/history` and `/v1/baseline`: windows of a series.
 
 use axum::Json;
-use axum::extract::{RawQuery, State};
+use axum::extract::State;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::params::Params;
-use super::problem::{Problem, ProblemBody};
+use super::problem::{BadQuery, Problem, Refusals};
 use super::query_schema::HistoryParams;
 use super::rights::CanRead;
-use super::runs::{any_or, tag_filter};
 use super::{AppState, cursor};
-use crate::domain::{Arch, Branch, Distro, Workload};
 use crate::domain::{
-    Change, CommitSha, DimKey, HostClass, MetricKey, Patchset, Pipeline, Repo, RunDate, Series,
-    Tag, Value,
+    Arch, Branch, Change, CommitSha, DimKey, Distro, HostClass, MetricKey, Patchset, Pipeline,
+    Repo, RunDate, Series, Tag, Value, Workload,
 };
 use crate::store::{
     History, HistoryQuery, MetricHistory, MetricSelection, Point, RunId, TagFilter,
@@ -120,16 +118,13 @@ struct Defaults {
     params(HistoryParams),
     responses(
         (status = 200, description = "The windows", body = HistoryAnswer),
-        (status = 400, description = "The query does not fit", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 401, description = "No valid token", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 403, description = "The token lacks the scope", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 503, description = "The service or its database cannot answer now", body = ProblemBody, content_type = "application/problem+json"),
+        BadQuery,
+        Refusals,
     )
 )]
 pub(super) async fn history(
     State(state): State<AppState>,
     _right: CanRead,
-    RawQuery(raw): RawQuery,
     params: Params,
 ) -> Result<Json<HistoryAnswer>, Problem> {
     let defaults = Defaults {
@@ -137,7 +132,7 @@ pub(super) async fn history(
         pipeline: Some(Pipeline::promote()),
         kind: "history",
     };
-    window(&state, raw, params, defaults).await
+    window(&state, params, defaults).await
 }
 
 /// Read the reference series.
@@ -151,16 +146,13 @@ pub(super) async fn history(
     params(HistoryParams),
     responses(
         (status = 200, description = "The windows", body = HistoryAnswer),
-        (status = 400, description = "The query does not fit", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 401, description = "No valid token", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 403, description = "The token lacks the scope", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 503, description = "The service or its database cannot answer now", body = ProblemBody, content_type = "application/problem+json"),
+        BadQuery,
+        Refusals,
     )
 )]
 pub(super) async fn baseline(
     State(state): State<AppState>,
     _right: CanRead,
-    RawQuery(raw): RawQuery,
     params: Params,
 ) -> Result<Json<HistoryAnswer>, Problem> {
     let defaults = Defaults {
@@ -168,16 +160,15 @@ pub(super) async fn baseline(
         pipeline: None,
         kind: "baseline",
     };
-    window(&state, raw, params, defaults).await
+    window(&state, params, defaults).await
 }
 
 async fn window(
     state: &AppState,
-    raw: Option<String>,
     params: Params,
     defaults: Defaults,
 ) -> Result<Json<HistoryAnswer>, Problem> {
-    let question = cursor::question(defaults.kind, &raw.unwrap_or_default());
+    let question = cursor::question(defaults.kind, params.query());
     let kind = defaults.kind;
     let query = read_query(params, &question, defaults)?;
     let history = state.store.history(&query).await?;
@@ -200,12 +191,8 @@ fn read_query(
     let before = params.date("before");
     let repo = params.optional("repo");
     let host_class = params.optional("host_class");
-    let tag = params
-        .optional_with("tag", tag_filter)
-        .unwrap_or(defaults.tag);
-    let pipeline = params
-        .optional_with("pipeline", any_or)
-        .unwrap_or(defaults.pipeline);
+    let tag = params.tag(defaults.tag);
+    let pipeline = params.pipeline(defaults.pipeline);
     let include_failed = params.flag("include_failed");
     let after = params.optional_with("cursor", |text| cursor::decode(text, question));
     let query = series.map(|series| HistoryQuery {

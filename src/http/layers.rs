@@ -23,8 +23,8 @@ use super::{AppState, telemetry};
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-/// The longest id of a caller's own; a UUID has 36 characters.
-const MAX_ID_BYTES: usize = 128;
+/// The longest id that is taken over from a client: a UUID has 36 characters, a trace's id 32.
+const MAX_REQUEST_ID: usize = 128;
 
 /// `routes` with all layers around it, the outermost first.
 pub(super) fn around(routes: Router, state: AppState, cors: CorsLayer) -> Router {
@@ -56,17 +56,14 @@ pub(super) fn cors(origins: &[HeaderValue]) -> CorsLayer {
         .max_age(Duration::from_secs(3600))
 }
 
-/// Takes an id away that no line of a log should carry, and the service makes one of its own: it
-/// stands in every line of the request, so it is short, plain, and the only one.
-fn without_odd_id(mut request: Request) -> Request {
+/// A client's id stands in every log line of its request and in the answer, so only one short word
+/// of visible ASCII is taken over; whatever else it sends gives way to an id of our own.
+fn without_odd_id(mut request: Request<Body>) -> Request<Body> {
     let mut ids = request.headers().get_all(REQUEST_ID).iter();
-    let fits = match (ids.next(), ids.next()) {
-        (Some(id), None) => {
-            (1..=MAX_ID_BYTES).contains(&id.len()) && id.as_bytes().iter().all(u8::is_ascii_graphic)
-        }
-        _ => false,
+    let is_word = |id: &HeaderValue| {
+        (1..=MAX_REQUEST_ID).contains(&id.len()) && id.as_bytes().iter().all(u8::is_ascii_graphic)
     };
-    if !fits {
+    if !matches!((ids.next(), ids.next()), (Some(id), None) if is_word(id)) {
         request.headers_mut().remove(REQUEST_ID);
     }
     request
@@ -104,4 +101,36 @@ async fn in_time(State(state): State<AppState>, request: Request, next: Next) ->
 fn panicked(_: Box<dyn std::any::Any + Send>) -> Response {
     let detail = "the service failed; its log has the cause under this request's id";
     Problem::new(Slug::Internal, detail).into_response()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The id that is left of those that a client sent.
+    fn kept(ids: &[&[u8]]) -> Option<String> {
+        let mut request = Request::new(Body::empty());
+        for id in ids {
+            let id = HeaderValue::from_bytes(id).unwrap();
+            request.headers_mut().append(REQUEST_ID, id);
+        }
+        let request = without_odd_id(request);
+        let id = request.headers().get(REQUEST_ID)?;
+        Some(id.to_str().unwrap().to_owned())
+    }
+
+    #[test]
+    fn a_clients_id_is_one_short_visible_word() {
+        let longest = "x".repeat(MAX_REQUEST_ID);
+        for id in ["7", "given-7", "f0e1:{\"}", &longest] {
+            assert_eq!(kept(&[id.as_bytes()]).as_deref(), Some(id));
+        }
+        let long = "x".repeat(MAX_REQUEST_ID + 1);
+        for id in ["", "a b", "a\tb", "é", "\u{9b}31m", &long] {
+            assert_eq!(kept(&[id.as_bytes()]), None, "{id:?}");
+        }
+        assert_eq!(kept(&[b"\xff"]), None);
+        assert_eq!(kept(&[b"one", b"two"]), None);
+        assert_eq!(kept(&[]), None);
+    }
 }

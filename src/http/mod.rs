@@ -1,8 +1,7 @@
 //! The service's face: routes, rights, problems and the OpenAPI description. No SQL, no statistics.
 //!
-//! [`router`] lists every route. A handler that touches runs takes a [`rights::CanRead`] or a
-//! [`rights::CanWrite`], which cannot be had without the right; whatever goes wrong becomes a
-//! [`problem::Problem`].
+//! [`router`] lists every route. A handler that touches runs takes a `CanRead` or a `CanWrite` of
+//! `rights`, which cannot be had without the right; whatever goes wrong becomes a `Problem`.
 
 mod admission;
 mod body;
@@ -30,8 +29,12 @@ use utoipa_axum::routes;
 
 pub use history::{HistoryAnswer, MetricPoints, PointBody, SeriesKey};
 pub use openapi::document as openapi_document;
+pub use params::{DEFAULT_LIMIT, MAX_LIMIT};
 pub use problem::{ProblemBody, Slug};
-pub use runs::{Outcome, RecordAnswer, RunBody, RunHeadBody, RunsAnswer};
+pub use runs::{
+    FieldDifferenceBody, MeasuredBody, MetricDifferenceBody, Outcome, RecordAnswer, RunBody,
+    RunHeadBody, RunsAnswer,
+};
 pub use series::{SeriesAnswer, SeriesBody};
 pub use serve::{Connections, serve};
 pub use state::{AppState, Keys, Readiness, RequestLimits};

@@ -1,5 +1,7 @@
 //! `/openapi.json` and `/docs`: the service described, for programs and for people.
 
+use std::sync::LazyLock;
+
 use axum::Router;
 use axum::extract::Request;
 use axum::http::header::CONTENT_TYPE;
@@ -41,10 +43,10 @@ pub fn document() -> OpenApi {
     super::api().into_openapi()
 }
 
-/// The description, as JSON.
+/// The description, as JSON; made once, when it is first asked for.
 pub(super) async fn json() -> impl IntoResponse {
-    let text = document().to_json().unwrap_or_default();
-    ([(CONTENT_TYPE, "application/json")], text)
+    static TEXT: LazyLock<String> = LazyLock::new(|| document().to_json().unwrap_or_default());
+    ([(CONTENT_TYPE, "application/json")], TEXT.as_str())
 }
 
 /// The page that shows the description; all its files are in the binary.

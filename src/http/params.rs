@@ -9,15 +9,17 @@ use axum::http::request::Parts;
 use percent_encoding::percent_decode_str;
 
 use super::problem::{Problem, Slug};
-use crate::domain::{DateBound, Fault};
+use crate::domain::{DateBound, Fault, Pipeline, any_or};
+use crate::store::TagFilter;
 
 /// Points of a window or runs of a page, left out: the longer of the two windows that a gate takes.
-pub(super) const DEFAULT_LIMIT: usize = 20;
+pub const DEFAULT_LIMIT: usize = 20;
 /// Points of a window or runs of a page, at most.
-pub(super) const MAX_LIMIT: usize = 10_000;
+pub const MAX_LIMIT: usize = 10_000;
 
 /// The parameters of a query. A getter takes its parameter out; what is left at the end is unknown.
 pub(super) struct Params {
+    query: String,
     values: BTreeMap<String, Vec<String>>,
     faults: Vec<Fault>,
 }
@@ -34,6 +36,7 @@ impl Params {
     /// Splits a query as HTML forms write it.
     pub(super) fn parse(query: &str) -> Self {
         let mut params = Self {
+            query: query.to_owned(),
             values: BTreeMap::new(),
             faults: Vec::new(),
         };
@@ -49,6 +52,11 @@ impl Params {
             }
         }
         params
+    }
+
+    /// The query as it came.
+    pub(super) fn query(&self) -> &str {
+        &self.query
     }
 
     /// Every value of a parameter that may stand several times.
@@ -106,6 +114,20 @@ impl Params {
     pub(super) fn flag(&mut self, name: &str) -> bool {
         let parse = |text: &str| text.parse().map_err(|_| "must be true or false");
         self.optional_with(name, parse).unwrap_or(false)
+    }
+
+    /// A tag by its name, or `*` for all; left out, `default`.
+    pub(super) fn tag(&mut self, default: TagFilter) -> TagFilter {
+        match self.optional_with("tag", any_or) {
+            Some(None) => TagFilter::Any,
+            Some(Some(tag)) => TagFilter::Is(tag),
+            None => default,
+        }
+    }
+
+    /// A pipeline by its name, or `*` for any; left out, `default`.
+    pub(super) fn pipeline(&mut self, default: Option<Pipeline>) -> Option<Pipeline> {
+        self.optional_with("pipeline", any_or).unwrap_or(default)
     }
 
     /// How many points or runs, from 1 to [`MAX_LIMIT`]; left out, [`DEFAULT_LIMIT`].

@@ -9,7 +9,7 @@ use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
-use utoipa::ToSchema;
+use utoipa::{IntoResponses, ToSchema};
 
 use crate::auth::{OutsideGrant, TokenError};
 use crate::domain::{Fault, Scope};
@@ -107,6 +107,30 @@ pub(super) struct FaultBody {
     detail: String,
 }
 
+/// How a query is answered that does not fit, for the description.
+#[derive(IntoResponses)]
+#[response(
+    status = 400,
+    description = "The query does not fit",
+    content_type = "application/problem+json"
+)]
+pub(super) struct BadQuery(#[expect(dead_code, reason = "for the derive")] ProblemBody);
+
+/// How every read may be refused, for the description.
+#[derive(IntoResponses)]
+#[expect(dead_code, reason = "for the derive")]
+pub(super) enum Refusals {
+    /// No valid token
+    #[response(status = 401, content_type = "application/problem+json")]
+    Unauthorized(ProblemBody),
+    /// The token lacks the scope
+    #[response(status = 403, content_type = "application/problem+json")]
+    InsufficientScope(ProblemBody),
+    /// The service or its database cannot answer now
+    #[response(status = 503, content_type = "application/problem+json")]
+    Unavailable(ProblemBody),
+}
+
 /// A problem on its way to the client.
 #[derive(Debug)]
 pub(super) struct Problem(Box<Content>);
@@ -199,8 +223,22 @@ impl From<OutsideGrant> for Problem {
 }
 
 impl From<StoreError> for Problem {
+    /// Logs the cause, unless the question is at fault and the client is told all there is.
     fn from(error: StoreError) -> Self {
-        tracing::error!(error = &error as &dyn std::error::Error, "the store failed");
+        let problem = Self::of_store(&error);
+        if problem.status().is_server_error() {
+            tracing::error!(error = &error as &dyn std::error::Error, "the store failed");
+        }
+        problem
+    }
+}
+
+impl Problem {
+    fn status(&self) -> StatusCode {
+        self.0.body.slug.status_and_title().0
+    }
+
+    fn of_store(error: &StoreError) -> Self {
         match error {
             // Where the answer to a commit was lost, nobody here knows whether it took place.
             StoreError::Unreachable(_) | StoreError::TimedOut(_) | StoreError::Refused(_) => {
@@ -238,12 +276,12 @@ impl From<StoreError> for Problem {
 
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
+        let status = self.status();
         let Content {
             body,
             members,
             authenticate,
         } = *self.0;
-        let (status, _) = body.slug.status_and_title();
         let mut response = (status, json_with(&body, members)).into_response();
         let headers = response.headers_mut();
         headers.insert(

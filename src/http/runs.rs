@@ -2,7 +2,7 @@
 
 use axum::Json;
 use axum::extract::rejection::PathRejection;
-use axum::extract::{Path, RawQuery, State};
+use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::http::header::LOCATION;
 use axum::response::{IntoResponse, Response};
@@ -12,16 +12,15 @@ use utoipa::ToSchema;
 
 use super::body::JsonBody;
 use super::params::Params;
-use super::problem::{Problem, ProblemBody, Slug};
+use super::problem::{BadQuery, Problem, ProblemBody, Refusals, Slug};
 use super::query_schema::RunsParams;
 use super::rights::{CanRead, CanWrite};
 use super::upload_schema::RunUpload;
 use super::{AppState, cursor};
 use crate::auth::OutsideGrant;
-use crate::domain::{Arch, Branch, Distro};
 use crate::domain::{
-    Change, CommitSha, DimKey, Fault, HostClass, Metric, MetricKey, Patchset, Pipeline, Repo, Run,
-    RunDate, Tag, Value, Workload,
+    Arch, Branch, Change, CommitSha, DimKey, Distro, Fault, HostClass, Metric, MetricKey, Patchset,
+    Pipeline, Repo, Run, RunDate, Tag, Value, Workload,
 };
 use crate::store::{
     Conflict, FieldDifference, MetricDifference, Recorded, RunHead, RunId, RunQuery, StoredRun,
@@ -139,43 +138,43 @@ pub(super) struct ConflictBody {
 }
 
 /// A field that differs; `null` where one side lacks it.
-#[derive(Serialize, ToSchema)]
-pub(super) struct FieldDifferenceBody {
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct FieldDifferenceBody {
     /// Its name.
-    field: &'static str,
+    pub field: String,
     /// What is stored, as text.
     #[schema(required)]
-    stored: Option<String>,
+    pub stored: Option<String>,
     /// What was sent, as text.
     #[schema(required)]
-    sent: Option<String>,
+    pub sent: Option<String>,
 }
 
 /// A metric that differs; `null` where one side lacks it.
-#[derive(Serialize, ToSchema)]
-pub(super) struct MetricDifferenceBody {
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct MetricDifferenceBody {
     /// What was measured.
     #[schema(value_type = String)]
-    metric_key: MetricKey,
+    pub metric_key: MetricKey,
     /// With which parameters.
     #[schema(value_type = String)]
-    dim_key: DimKey,
+    pub dim_key: DimKey,
     /// What is stored.
     #[schema(required)]
-    stored: Option<MeasuredBody>,
+    pub stored: Option<MeasuredBody>,
     /// What was sent.
     #[schema(required)]
-    sent: Option<MeasuredBody>,
+    pub sent: Option<MeasuredBody>,
 }
 
 /// One side of a metric that differs.
-#[derive(Serialize, ToSchema)]
-pub(super) struct MeasuredBody {
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct MeasuredBody {
     /// The number.
     #[schema(value_type = f64)]
-    value: Value,
+    pub value: Value,
     /// Whether it was read off a real clock.
-    wallclock: bool,
+    pub wallclock: bool,
 }
 
 /// Some runs, newest first.
@@ -277,7 +276,7 @@ fn conflict_problem(conflict: Conflict) -> Problem {
 impl From<FieldDifference> for FieldDifferenceBody {
     fn from(difference: FieldDifference) -> Self {
         Self {
-            field: difference.field,
+            field: difference.field.to_owned(),
             stored: difference.stored,
             sent: difference.sent,
         }
@@ -315,10 +314,8 @@ impl From<Metric> for MeasuredBody {
     params(("id" = i64, Path, description = "The run's id", minimum = 1)),
     responses(
         (status = 200, description = "The run", body = RunBody),
-        (status = 401, description = "No valid token", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 403, description = "The token lacks the scope", body = ProblemBody, content_type = "application/problem+json"),
         (status = 404, description = "There is no such run", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 503, description = "The service or its database cannot answer now", body = ProblemBody, content_type = "application/problem+json"),
+        Refusals,
     )
 )]
 pub(super) async fn one(
@@ -354,19 +351,16 @@ fn run_id(text: &str) -> Option<RunId> {
     params(RunsParams),
     responses(
         (status = 200, description = "The runs", body = RunsAnswer),
-        (status = 400, description = "The query does not fit", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 401, description = "No valid token", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 403, description = "The token lacks the scope", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 503, description = "The service or its database cannot answer now", body = ProblemBody, content_type = "application/problem+json"),
+        BadQuery,
+        Refusals,
     )
 )]
 pub(super) async fn list(
     State(state): State<AppState>,
     _right: CanRead,
-    RawQuery(raw): RawQuery,
     params: Params,
 ) -> Result<Json<RunsAnswer>, Problem> {
-    let question = cursor::question("runs", &raw.unwrap_or_default());
+    let question = cursor::question("runs", params.query());
     let query = read_query(params, &question)?;
     let page = state.store.runs(&query).await?;
     Ok(Json(RunsAnswer {
@@ -382,11 +376,9 @@ fn read_query(mut params: Params, question: &str) -> Result<RunQuery, Problem> {
         branch: params.optional("branch"),
         arch: params.optional("arch"),
         distro: params.optional("distro"),
-        tag: params
-            .optional_with("tag", tag_filter)
-            .unwrap_or(TagFilter::Any),
+        tag: params.tag(TagFilter::Any),
         repo: params.optional("repo"),
-        pipeline: params.optional_with("pipeline", any_or).flatten(),
+        pipeline: params.pipeline(None),
         host_class: params.optional("host_class"),
         since: params.date("since"),
         before: params.date("before"),
@@ -396,22 +388,6 @@ fn read_query(mut params: Params, question: &str) -> Result<RunQuery, Problem> {
         limit: params.limit(),
     };
     params.finish(Some(query))
-}
-
-/// A tag by its name, or `*` for all.
-pub(super) fn tag_filter(text: &str) -> Result<TagFilter, crate::domain::NameError> {
-    match text {
-        "*" => Ok(TagFilter::Any),
-        name => name.parse().map(TagFilter::Is),
-    }
-}
-
-/// A name, or `*` for any.
-pub(super) fn any_or<T: std::str::FromStr>(text: &str) -> Result<Option<T>, T::Err> {
-    match text {
-        "*" => Ok(None),
-        name => name.parse().map(Some),
-    }
 }
 
 impl From<RunHead> for RunHeadBody {

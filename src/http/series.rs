@@ -7,7 +7,7 @@ use utoipa::ToSchema;
 
 use super::AppState;
 use super::params::Params;
-use super::problem::{Problem, ProblemBody};
+use super::problem::{BadQuery, Problem, Refusals};
 use super::query_schema::SeriesParams;
 use super::rights::CanRead;
 use crate::domain::{Arch, Branch, DimKey, Distro, MetricKey, Repo, RunDate, Value, Workload};
@@ -87,10 +87,8 @@ pub struct SeriesMetricBody {
     params(SeriesParams),
     responses(
         (status = 200, description = "The series", body = SeriesAnswer),
-        (status = 400, description = "The query does not fit", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 401, description = "No valid token", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 403, description = "The token lacks the scope", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 503, description = "The service or its database cannot answer now", body = ProblemBody, content_type = "application/problem+json"),
+        BadQuery,
+        Refusals,
     )
 )]
 pub(super) async fn list(

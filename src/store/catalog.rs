@@ -5,10 +5,11 @@ use std::sync::Mutex;
 
 use sea_query::{Expr, ExprTrait, InsertStatement, OnConflict, Query, SelectStatement};
 use sha2::{Digest, Sha256};
-use sqlx::FromRow;
 
 use super::StoreError;
 use super::db::Session;
+use super::heads::{NameRow, RowPlace};
+use super::record::ROWS_A_STATEMENT;
 use super::schema::{SeriesMetrics, SeriesRepos};
 use crate::domain::{DimKey, MetricKey, MetricName, Repo, Run, Series};
 
@@ -97,7 +98,7 @@ impl CatalogChanges {
         run: &Run,
     ) -> Result<(), StoreError> {
         let unknown = known.unknown(run);
-        for rows in unknown.chunks(super::record::ROWS_A_STATEMENT) {
+        for rows in unknown.chunks(ROWS_A_STATEMENT) {
             let names = rows.iter().map(|(_, name)| *name);
             session.execute(&insert_metrics(&run.series, names)).await?;
         }
@@ -195,12 +196,6 @@ pub(super) fn of_series(select: &mut SelectStatement, series: &Series) {
         .and_where(column(SeriesMetrics::Distro).eq(series.distro.as_str()));
 }
 
-#[derive(FromRow)]
-struct NameRow {
-    metric_key: String,
-    dim_key: String,
-}
-
 /// The metrics that `series` ever had, of the keys and dimensions asked for; none means all.
 pub(super) async fn metric_names(
     session: &mut Session,
@@ -220,16 +215,6 @@ pub(super) async fn metric_names(
         select.and_where(Expr::col(SeriesMetrics::DimKey).is_in(dims));
     }
     let rows: Vec<NameRow> = session.fetch_all(&select).await?;
-    rows.into_iter()
-        .map(|row| {
-            let at = super::heads::RowPlace {
-                table: "series_metrics",
-                run_id: 0,
-            };
-            Ok(MetricName {
-                metric_key: at.parse("metric_key", row.metric_key)?,
-                dim_key: at.parse("dim_key", row.dim_key)?,
-            })
-        })
-        .collect()
+    let at = RowPlace::of_series("series_metrics");
+    rows.into_iter().map(|row| row.parse(at)).collect()
 }

@@ -49,12 +49,10 @@ pub enum StoreError {
         version: i64,
     },
     /// A row that no run can be made of.
-    #[error("{table} of run {run_id} cannot be read: {column}: {detail}")]
+    #[error("{row} cannot be read: {column}: {detail}")]
     CorruptRow {
-        /// The table.
-        table: &'static str,
-        /// The run that the row belongs to.
-        run_id: i64,
+        /// The table, and the run that the row belongs to if it belongs to one.
+        row: String,
         /// The column.
         column: &'static str,
         /// What is wrong with it.
@@ -146,13 +144,13 @@ fn from_database(error: sqlx::Error) -> StoreError {
     match cause.try_downcast_ref::<MySqlDatabaseError>() {
         Some(cause) => {
             let (number, text) = (cause.number(), cause.message());
-            let not_in_cluster = number == UNKNOWN_COMMAND && text.contains("WSREP");
-            let no_room = SYSTEM.contains(&number)
-                && (text.contains("error 28") || text.contains("rrcode: 28"));
-            match () {
-                () if not_in_cluster => StoreError::Unreachable(error),
-                () if no_room => StoreError::Full(error),
-                () => from_server(number, error),
+            let no_room = text.contains("error 28") || text.contains("rrcode: 28");
+            if number == UNKNOWN_COMMAND && text.contains("WSREP") {
+                StoreError::Unreachable(error)
+            } else if SYSTEM.contains(&number) && no_room {
+                StoreError::Full(error)
+            } else {
+                from_server(number, error)
             }
         }
         None => {

@@ -7,8 +7,12 @@ use sqlx::FromRow;
 use super::schema::Runs;
 use super::{RunId, StoreError};
 use crate::domain::{
-    Change, CommitSha, DateBound, HostClass, Patchset, Pipeline, Repo, RunDate, Series, Tag,
+    Change, CommitSha, DateBound, HostClass, MetricName, Patchset, Pipeline, Repo, RunDate, Series,
+    Tag,
 };
+
+/// Runs that one statement asks for by id.
+pub(super) const RUNS_A_STATEMENT: usize = 1_000;
 
 /// A run without its metrics.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -197,15 +201,13 @@ pub(super) fn newest_first(select: &mut SelectStatement) {
 #[derive(FromRow)]
 pub(super) struct HeadRow {
     pub(super) run_id: i64,
-    workload: String,
+    #[sqlx(flatten)]
+    series: SeriesRow,
     repo: String,
-    branch: String,
     commit_sha: String,
     change: Option<String>,
     patchset: Option<String>,
     pipeline: String,
-    distro: String,
-    arch: String,
     host_class: String,
     tag: String,
     run_date: NaiveDateTime,
@@ -216,18 +218,10 @@ impl TryFrom<HeadRow> for RunHead {
     type Error = StoreError;
 
     fn try_from(row: HeadRow) -> Result<Self, StoreError> {
-        let at = RowPlace {
-            table: "runs",
-            run_id: row.run_id,
-        };
+        let at = RowPlace::of_run("runs", row.run_id);
         Ok(Self {
             run_id: row.run_id,
-            series: Series {
-                workload: at.parse("workload", row.workload)?,
-                branch: at.parse("branch", row.branch)?,
-                arch: at.parse("arch", row.arch)?,
-                distro: at.parse("distro", row.distro)?,
-            },
+            series: row.series.parse(at)?,
             repo: at.parse("repo", row.repo)?,
             commit_sha: at.parse("commit_sha", row.commit_sha)?,
             change: row
@@ -247,22 +241,76 @@ impl TryFrom<HeadRow> for RunHead {
     }
 }
 
+/// A series, in the columns that every table has for it.
+#[derive(FromRow)]
+pub(super) struct SeriesRow {
+    workload: String,
+    branch: String,
+    arch: String,
+    distro: String,
+}
+
+impl SeriesRow {
+    pub(super) fn parse(self, at: RowPlace) -> Result<Series, StoreError> {
+        Ok(Series {
+            workload: at.parse("workload", self.workload)?,
+            branch: at.parse("branch", self.branch)?,
+            arch: at.parse("arch", self.arch)?,
+            distro: at.parse("distro", self.distro)?,
+        })
+    }
+}
+
+/// A metric's name, in the columns that every table has for it.
+#[derive(FromRow)]
+pub(super) struct NameRow {
+    metric_key: String,
+    dim_key: String,
+}
+
+impl NameRow {
+    pub(super) fn parse(self, at: RowPlace) -> Result<MetricName, StoreError> {
+        Ok(MetricName {
+            metric_key: at.parse("metric_key", self.metric_key)?,
+            dim_key: at.parse("dim_key", self.dim_key)?,
+        })
+    }
+}
+
 /// Where a value was read, for the message when it cannot be.
 #[derive(Clone, Copy)]
 pub(super) struct RowPlace {
-    pub(super) table: &'static str,
-    pub(super) run_id: i64,
+    table: &'static str,
+    run_id: Option<RunId>,
 }
 
 impl RowPlace {
+    /// A row of one run.
+    pub(super) fn of_run(table: &'static str, run_id: RunId) -> Self {
+        Self {
+            table,
+            run_id: Some(run_id),
+        }
+    }
+
+    /// A row that belongs to no one run.
+    pub(super) fn of_series(table: &'static str) -> Self {
+        Self {
+            table,
+            run_id: None,
+        }
+    }
+
     /// A column's value as a word of the domain.
     pub(super) fn parse<S, T>(self, column: &'static str, stored: S) -> Result<T, StoreError>
     where
         T: TryFrom<S, Error: std::fmt::Display>,
     {
         T::try_from(stored).map_err(|error| StoreError::CorruptRow {
-            table: self.table,
-            run_id: self.run_id,
+            row: match self.run_id {
+                Some(run_id) => format!("{} of run {run_id}", self.table),
+                None => format!("a row of {}", self.table),
+            },
             column,
             detail: error.to_string(),
         })

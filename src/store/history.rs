@@ -6,15 +6,15 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use sea_query::{Expr, ExprTrait, Func, IntoColumnRef, Query, SelectStatement, SubQueryStatement};
+use sea_query::{Expr, ExprTrait, Func, IntoColumnRef, Query, SelectStatement};
 use sha2::{Digest, Sha256};
 use sqlx::FromRow;
 
 use super::catalog;
 use super::db::{Db, Session, ValueColumn};
 use super::heads::{
-    Filter, HeadRow, Position, RowPlace, RunHead, TagFilter, head_columns, newest_first,
-    select_heads,
+    Filter, HeadRow, NameRow, Position, RUNS_A_STATEMENT, RowPlace, RunHead, TagFilter,
+    head_columns, newest_first, select_heads,
 };
 use super::schema::{Metrics, Runs, SeriesMetrics};
 use super::{RunId, Store, StoreError};
@@ -249,9 +249,6 @@ async fn fetch_heads(
         .collect()
 }
 
-/// Runs that one statement asks for by id.
-const RUNS_A_STATEMENT: usize = 1_000;
-
 /// The points of `heads`, which are in order.
 async fn fetch_points(
     session: &mut Session,
@@ -398,7 +395,7 @@ fn count_dims(series: &Series, key: &MetricKey) -> Expr {
     ))));
     catalog::of_series(&mut count, series);
     count.and_where(Expr::col((SeriesMetrics::Table, SeriesMetrics::MetricKey)).eq(key.as_str()));
-    Expr::SubQuery(None, Box::new(SubQueryStatement::SelectStatement(count)))
+    count.into()
 }
 
 /// The selected metrics of `heads`.
@@ -433,22 +430,15 @@ fn select_values(
 #[derive(FromRow)]
 struct ValueRow {
     run_id: i64,
-    metric_key: String,
-    dim_key: String,
+    #[sqlx(flatten)]
+    name: NameRow,
     value: ValueColumn,
     wallclock: bool,
 }
 
 impl ValueRow {
     fn into_point(self, run: &Arc<RunHead>) -> Result<(MetricName, Point), StoreError> {
-        let at = RowPlace {
-            table: "metrics",
-            run_id: self.run_id,
-        };
-        let name = MetricName {
-            metric_key: at.parse("metric_key", self.metric_key)?,
-            dim_key: at.parse("dim_key", self.dim_key)?,
-        };
+        let name = self.name.parse(RowPlace::of_run("metrics", self.run_id))?;
         let point = Point {
             run: Arc::clone(run),
             value: self.value.0,
@@ -462,8 +452,8 @@ impl ValueRow {
 struct PointRow {
     #[sqlx(flatten)]
     head: HeadRow,
-    metric_key: String,
-    dim_key: String,
+    #[sqlx(flatten)]
+    name: NameRow,
     value: ValueColumn,
     wallclock: bool,
     dims: i64,
@@ -474,8 +464,7 @@ impl PointRow {
         let head = Arc::new(RunHead::try_from(self.head)?);
         let row = ValueRow {
             run_id: head.run_id,
-            metric_key: self.metric_key,
-            dim_key: self.dim_key,
+            name: self.name,
             value: self.value,
             wallclock: self.wallclock,
         };

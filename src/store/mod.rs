@@ -1,7 +1,7 @@
 //! Keeps runs and answers for them. The only place that names `sqlx` or `sea-query`.
 //!
 //! [`Store`] has whole use cases as methods, one transaction each. The statements are written once,
-//! with `sea-query`, and go out in one of three ways that [`db`] alone tells apart: bound to SQLite,
+//! with `sea-query`, and go out in one of three ways that `db` alone tells apart: bound to SQLite,
 //! bound to a server of MySQL's protocol, or as plain text for a server that cannot prepare.
 //!
 //! A use case that fails because the database was away, busy or restarting is tried again until its

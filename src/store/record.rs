@@ -223,14 +223,8 @@ fn insert_run(run: &Run) -> InsertStatement {
             run.commit_sha.as_str().into(),
             run.tag.as_str().into(),
             run.repo.as_str().into(),
-            run.change
-                .as_ref()
-                .map(|change| change.as_str().to_owned())
-                .into(),
-            run.patchset
-                .as_ref()
-                .map(|patchset| patchset.as_str().to_owned())
-                .into(),
+            text(run.change.as_ref()).into(),
+            text(run.patchset.as_ref()).into(),
             run.pipeline.as_str().into(),
             run.host_class.as_str().into(),
             run.run_date.naive().into(),
@@ -265,16 +259,8 @@ fn update_run(run_id: RunId, run: &Run) -> UpdateStatement {
     Query::update()
         .table(Runs::Table)
         .value(Runs::Repo, run.repo.as_str())
-        .value(
-            Runs::Change,
-            run.change.as_ref().map(|change| change.as_str().to_owned()),
-        )
-        .value(
-            Runs::Patchset,
-            run.patchset
-                .as_ref()
-                .map(|patchset| patchset.as_str().to_owned()),
-        )
+        .value(Runs::Change, text(run.change.as_ref()))
+        .value(Runs::Patchset, text(run.patchset.as_ref()))
         .value(Runs::Pipeline, run.pipeline.as_str())
         .value(Runs::HostClass, run.host_class.as_str())
         .value(Runs::RunDate, run.run_date.naive())
@@ -291,28 +277,39 @@ fn delete_metrics(run_id: RunId) -> DeleteStatement {
         .to_owned()
 }
 
+/// A field that may be left out, as text.
+fn text(field: Option<&impl ToString>) -> Option<String> {
+    field.map(ToString::to_string)
+}
+
 fn differing_fields(stored: &RunHead, sent: &Run) -> Vec<FieldDifference> {
-    let text = |text: &dyn ToString| Some(text.to_string());
+    fn whole(field: &impl ToString) -> Option<String> {
+        text(Some(field))
+    }
     [
-        ("repo", text(&stored.repo), text(&sent.repo)),
+        ("repo", whole(&stored.repo), whole(&sent.repo)),
         (
             "change",
-            stored.change.as_ref().map(ToString::to_string),
-            sent.change.as_ref().map(ToString::to_string),
+            text(stored.change.as_ref()),
+            text(sent.change.as_ref()),
         ),
         (
             "patchset",
-            stored.patchset.as_ref().map(ToString::to_string),
-            sent.patchset.as_ref().map(ToString::to_string),
+            text(stored.patchset.as_ref()),
+            text(sent.patchset.as_ref()),
         ),
-        ("pipeline", text(&stored.pipeline), text(&sent.pipeline)),
+        ("pipeline", whole(&stored.pipeline), whole(&sent.pipeline)),
         (
             "host_class",
-            text(&stored.host_class),
-            text(&sent.host_class),
+            whole(&stored.host_class),
+            whole(&sent.host_class),
         ),
-        ("run_date", text(&stored.run_date), text(&sent.run_date)),
-        ("succeeded", text(&stored.succeeded), text(&sent.succeeded)),
+        ("run_date", whole(&stored.run_date), whole(&sent.run_date)),
+        (
+            "succeeded",
+            whole(&stored.succeeded),
+            whole(&sent.succeeded),
+        ),
     ]
     .into_iter()
     .filter(|(_, stored, sent)| stored != sent)

@@ -5,14 +5,13 @@ use sqlx::FromRow;
 
 use super::db::{Session, ValueColumn};
 use super::heads::{
-    Filter, HeadRow, Position, RowPlace, RunHead, SeriesColumns, TagFilter, head_columns,
+    Filter, HeadRow, NameRow, Position, RowPlace, RunHead, SeriesColumns, TagFilter, head_columns,
     select_heads,
 };
 use super::schema::{Metrics, Runs};
 use super::{RunId, Store, StoreError};
 use crate::domain::{
-    Arch, Branch, CommitSha, DateBound, Distro, HostClass, Metric, MetricName, Pipeline, Repo,
-    Workload,
+    Arch, Branch, CommitSha, DateBound, Distro, HostClass, Metric, Pipeline, Repo, Workload,
 };
 
 /// A run as it is stored.
@@ -140,8 +139,8 @@ fn select_head(run_id: RunId) -> SelectStatement {
 
 #[derive(FromRow)]
 struct MetricRow {
-    metric_key: String,
-    dim_key: String,
+    #[sqlx(flatten)]
+    name: NameRow,
     value: ValueColumn,
     wallclock: bool,
 }
@@ -164,17 +163,11 @@ pub(super) async fn fetch_metrics(
         .order_by(Metrics::DimKey, Order::Asc)
         .to_owned();
     let rows: Vec<MetricRow> = session.fetch_all(&select).await?;
-    let at = RowPlace {
-        table: "metrics",
-        run_id,
-    };
+    let at = RowPlace::of_run("metrics", run_id);
     rows.into_iter()
         .map(|row| {
             Ok(Metric {
-                name: MetricName {
-                    metric_key: at.parse("metric_key", row.metric_key)?,
-                    dim_key: at.parse("dim_key", row.dim_key)?,
-                },
+                name: row.name.parse(at)?,
                 value: row.value.0,
                 wallclock: row.wallclock,
             })

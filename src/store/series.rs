@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::NaiveDateTime;
-use sea_query::{Expr, ExprTrait, Func, Order, Query, SelectStatement, SubQueryStatement};
+use sea_query::{Expr, ExprTrait, Func, Query, SelectStatement};
 use sqlx::FromRow;
 
 use super::db::{Session, ValueColumn};
-use super::heads::RowPlace;
+use super::heads::{Filter, NameRow, RUNS_A_STATEMENT, RowPlace, SeriesRow, newest_first};
 use super::schema::{Metrics, Runs, SeriesMetrics, SeriesRepos};
 use super::{RunId, Store, StoreError};
 use crate::domain::{Arch, Branch, Distro, MetricName, Repo, RunDate, Series, Value, Workload};
@@ -92,7 +92,7 @@ async fn read(
 ) -> Result<Vec<SeriesSummary>, StoreError> {
     let mut summaries: BTreeMap<Series, SeriesSummary> = BTreeMap::new();
     let mut newest_runs: BTreeMap<Series, Option<RunId>> = BTreeMap::new();
-    let rows: Vec<SeriesRow> = session.fetch_all(&select_series(filter)).await?;
+    let rows: Vec<SummaryRow> = session.fetch_all(&select_series(filter)).await?;
     for row in rows {
         let newest_run = row.newest_run;
         let summary = SeriesSummary::try_from(row)?;
@@ -164,25 +164,16 @@ fn runs_of_series() -> SelectStatement {
         .to_owned()
 }
 
-fn scalar(select: &SelectStatement) -> Expr {
-    Expr::SubQuery(
-        None,
-        Box::new(SubQueryStatement::SelectStatement(select.clone())),
-    )
-}
-
 fn select_series(filter: &SeriesFilter) -> SelectStatement {
     let date = || Expr::col((Runs::Table, Runs::RunDate));
-    let first = scalar(runs_of_series().expr(Func::min(date())));
-    let last = scalar(runs_of_series().expr(Func::max(date())));
-    let newest = scalar(
-        runs_of_series()
-            .column((Runs::Table, Runs::RunId))
-            .and_where(Expr::col((Runs::Table, Runs::Succeeded)).eq(true))
-            .order_by((Runs::Table, Runs::RunDate), Order::Desc)
-            .order_by((Runs::Table, Runs::RunId), Order::Desc)
-            .limit(1),
-    );
+    let first = runs_of_series().expr(Func::min(date())).to_owned();
+    let last = runs_of_series().expr(Func::max(date())).to_owned();
+    let mut newest = runs_of_series();
+    newest
+        .column((Runs::Table, Runs::RunId))
+        .and_where(Expr::col((Runs::Table, Runs::Succeeded)).eq(true))
+        .limit(1);
+    newest_first(&mut newest);
     let mut select = Query::select();
     select
         .columns([
@@ -225,9 +216,6 @@ fn select_metrics(filter: &SeriesFilter) -> SelectStatement {
     select
 }
 
-/// Runs that one statement asks for by id.
-const RUNS_A_STATEMENT: usize = 1_000;
-
 /// The values of all metrics of `runs`.
 async fn fetch_values(
     session: &mut Session,
@@ -253,20 +241,19 @@ async fn fetch_newest(
     series: &Series,
     name: &MetricName,
 ) -> Result<Option<NewestValue>, StoreError> {
-    let run = |column| Expr::col((Runs::Table, column));
+    let filter = Filter {
+        series: series.into(),
+        succeeded: Some(true),
+        ..Filter::default()
+    };
     let metric = |column| Expr::col((Metrics::Table, column));
-    let select = select_values()
-        .and_where(run(Runs::Workload).eq(series.workload.as_str()))
-        .and_where(run(Runs::Branch).eq(series.branch.as_str()))
-        .and_where(run(Runs::Arch).eq(series.arch.as_str()))
-        .and_where(run(Runs::Distro).eq(series.distro.as_str()))
-        .and_where(run(Runs::Succeeded).eq(true))
+    let mut select = select_values();
+    select
+        .cond_where(filter.condition())
         .and_where(metric(Metrics::MetricKey).eq(name.metric_key.as_str()))
         .and_where(metric(Metrics::DimKey).eq(name.dim_key.as_str()))
-        .order_by((Runs::Table, Runs::RunDate), Order::Desc)
-        .order_by((Runs::Table, Runs::RunId), Order::Desc)
-        .limit(1)
-        .to_owned();
+        .limit(1);
+    newest_first(&mut select);
     let rows: Vec<ValueRow> = session.fetch_all(&select).await?;
     let newest = rows.into_iter().next().map(ValueRow::split).transpose()?;
     Ok(newest.map(|(_, value)| value))
@@ -286,12 +273,11 @@ fn select_values() -> SelectStatement {
         .to_owned()
 }
 
+/// A row of the catalog, with what the runs say of it.
 #[derive(FromRow)]
-struct SeriesRow {
-    workload: String,
-    branch: String,
-    arch: String,
-    distro: String,
+struct SummaryRow {
+    #[sqlx(flatten)]
+    series: SeriesRow,
     repo: String,
     run_count: i64,
     first_run_date: NaiveDateTime,
@@ -299,36 +285,17 @@ struct SeriesRow {
     newest_run: Option<i64>,
 }
 
-/// Rows of the catalog belong to no one run.
-const CATALOG: RowPlace = RowPlace {
-    table: "series_repos",
-    run_id: 0,
-};
-
-fn parse_series(
-    workload: String,
-    branch: String,
-    arch: String,
-    distro: String,
-) -> Result<Series, StoreError> {
-    Ok(Series {
-        workload: CATALOG.parse("workload", workload)?,
-        branch: CATALOG.parse("branch", branch)?,
-        arch: CATALOG.parse("arch", arch)?,
-        distro: CATALOG.parse("distro", distro)?,
-    })
-}
-
-impl TryFrom<SeriesRow> for SeriesSummary {
+impl TryFrom<SummaryRow> for SeriesSummary {
     type Error = StoreError;
 
-    fn try_from(row: SeriesRow) -> Result<Self, StoreError> {
+    fn try_from(row: SummaryRow) -> Result<Self, StoreError> {
+        let at = RowPlace::of_series("series_repos");
         Ok(Self {
-            series: parse_series(row.workload, row.branch, row.arch, row.distro)?,
-            repos: vec![CATALOG.parse("repo", row.repo)?],
+            series: row.series.parse(at)?,
+            repos: vec![at.parse("repo", row.repo)?],
             run_count: row.run_count,
-            first_run_date: CATALOG.parse("first_run_date", row.first_run_date)?,
-            last_run_date: CATALOG.parse("last_run_date", row.last_run_date)?,
+            first_run_date: at.parse("first_run_date", row.first_run_date)?,
+            last_run_date: at.parse("last_run_date", row.last_run_date)?,
             metrics: Vec::new(),
         })
     }
@@ -336,22 +303,16 @@ impl TryFrom<SeriesRow> for SeriesSummary {
 
 #[derive(FromRow)]
 struct CatalogRow {
-    workload: String,
-    branch: String,
-    arch: String,
-    distro: String,
-    metric_key: String,
-    dim_key: String,
+    #[sqlx(flatten)]
+    series: SeriesRow,
+    #[sqlx(flatten)]
+    name: NameRow,
 }
 
 impl CatalogRow {
     fn split(self) -> Result<(Series, MetricName), StoreError> {
-        let series = parse_series(self.workload, self.branch, self.arch, self.distro)?;
-        let name = MetricName {
-            metric_key: CATALOG.parse("metric_key", self.metric_key)?,
-            dim_key: CATALOG.parse("dim_key", self.dim_key)?,
-        };
-        Ok((series, name))
+        let at = RowPlace::of_series("series_metrics");
+        Ok((self.series.parse(at)?, self.name.parse(at)?))
     }
 }
 
@@ -359,28 +320,21 @@ impl CatalogRow {
 struct ValueRow {
     run_id: i64,
     run_date: NaiveDateTime,
-    metric_key: String,
-    dim_key: String,
+    #[sqlx(flatten)]
+    name: NameRow,
     value: ValueColumn,
     wallclock: bool,
 }
 
 impl ValueRow {
     fn split(self) -> Result<(MetricName, NewestValue), StoreError> {
-        let at = RowPlace {
-            table: "metrics",
-            run_id: self.run_id,
-        };
-        let name = MetricName {
-            metric_key: at.parse("metric_key", self.metric_key)?,
-            dim_key: at.parse("dim_key", self.dim_key)?,
-        };
+        let at = RowPlace::of_run("metrics", self.run_id);
         let value = NewestValue {
             run_id: self.run_id,
             run_date: at.parse("run_date", self.run_date)?,
             value: self.value.0,
             wallclock: self.wallclock,
         };
-        Ok((name, value))
+        Ok((self.name.parse(at)?, value))
     }
 }

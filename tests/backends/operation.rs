@@ -258,6 +258,11 @@ pub(crate) async fn gives_every_request_an_id_and_one_line_of_log(context: &Cont
     )
     .await;
     assert_eq!(given.header("x-request-id"), "given-7");
+    for odd in ["x".repeat(100_000), "two words".to_owned(), String::new()] {
+        let request = api.anonymous(Method::GET, "/healthz");
+        let answer = send(request.header("x-request-id", odd)).await;
+        assert_eq!(answer.header("x-request-id").len(), 36, "an id of its own");
+    }
     let refused = send(api.anonymous(Method::GET, "/v1/runs")).await;
     let lost = api.get("/nowhere").await;
     let posted = api.post(&run(1)).await;

@@ -253,7 +253,7 @@ async fn a_request_says_who_it_is_of_and_what_it_asks() {
             format!(
                 "GET /below/v1/{path}?workload=perf&branch=main&arch=amd64&distro=trixie&limit=5\
                  &metric_key=a%26b&metric_key=c&dim_key=&dim_key=threads%3D16\
-                 &since=2026-01-01T00%3A00%3A00Z&before=2026-11-30T09%3A00%3A01Z\
+                 &since=2026-01-01T00%3A00%3A00Z&before=2026-11-30T10%3A00%3A00.5%2B01%3A00\
                  &repo=r&host_class=h&tag=*&pipeline=check&include_failed=true HTTP/1.1"
             )
         );

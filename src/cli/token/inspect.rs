@@ -3,7 +3,7 @@
 use std::env;
 use std::fmt::Write as _;
 use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
@@ -11,12 +11,11 @@ use chrono::{DateTime, SecondsFormat, SubsecRound as _, TimeDelta, Utc};
 use clap::Args;
 use serde_json::{Value as Json, json};
 
-use crate::auth::{KeyRing, MAX_TOKEN_BYTES, Peek, TokenError, peek};
+use crate::auth::{KeyRing, Peek, TokenError, peek};
+use crate::cli::client::token_text;
 use crate::cli::shown::looks_like_token;
 use crate::cli::{Outcome, clock, print};
-use crate::config::{DataDirArgs, TokenArgs, TokenSettings};
-
-const VARIABLE: &str = "PERF_TRACKING_TOKEN";
+use crate::config::{DataDirArgs, TOKEN_VARIABLE, TokenArgs, TokenSettings};
 
 /// Show what a token says and whether the keys here accept it
 ///
@@ -68,18 +67,18 @@ pub(super) fn run(args: InspectArgs) -> anyhow::Result<Outcome> {
 
 fn read(file: Option<&Path>) -> anyhow::Result<String> {
     let text = match file {
-        Some(path) if path == Path::new("-") => read_from(io::stdin())?,
+        Some(path) if path == Path::new("-") => from_stdin()?,
         Some(path) => read_file(path)?,
-        None => match env::var(VARIABLE) {
+        None => match env::var(TOKEN_VARIABLE) {
             Ok(token) => token,
-            Err(env::VarError::NotPresent) => read_from(io::stdin())?,
-            Err(env::VarError::NotUnicode(_)) => anyhow::bail!("{VARIABLE} is not UTF-8"),
+            Err(env::VarError::NotPresent) => from_stdin()?,
+            Err(env::VarError::NotUnicode(_)) => anyhow::bail!("{TOKEN_VARIABLE} is not UTF-8"),
         },
     };
     let token = text.trim_ascii();
     anyhow::ensure!(
         !token.is_empty(),
-        "there is no token: name a file, set {VARIABLE}, or write the token to standard input"
+        "there is no token: name a file, set {TOKEN_VARIABLE}, or write the token to standard input"
     );
     Ok(token.to_owned())
 }
@@ -89,23 +88,15 @@ fn read_file(path: &Path) -> anyhow::Result<String> {
     if file.is_err() && looks_like_token(&path.to_string_lossy()) {
         anyhow::bail!(
             "the argument is a token, and a token on the command line can be read by others: \
-             name a file, set {VARIABLE}, or write the token to standard input"
+             name a file, set {TOKEN_VARIABLE}, or write the token to standard input"
         );
     }
-    let shown = || format!("cannot read the token file `{}`", path.display());
-    read_from(file.with_context(shown)?).with_context(shown)
+    file.and_then(token_text)
+        .with_context(|| format!("cannot read the token file `{}`", path.display()))
 }
 
-/// Reads a little more than the longest token, which is enough to refuse what is longer.
-fn read_from(source: impl Read) -> anyhow::Result<String> {
-    let mut bytes = Vec::new();
-    let enough = 2 * MAX_TOKEN_BYTES as u64;
-    source
-        .take(enough)
-        .read_to_end(&mut bytes)
-        .context("the token cannot be read")?;
-    // A text that is no UTF-8 is no token, and is refused as one.
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
+fn from_stdin() -> anyhow::Result<String> {
+    token_text(io::stdin()).context("the token cannot be read from standard input")
 }
 
 fn judge(token: &str, settings: &TokenSettings, now: DateTime<Utc>) -> Judged {

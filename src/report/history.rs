@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 use std::collections::HashSet;
+use std::io::Write;
 
 use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table, Width, presets};
 
@@ -14,7 +15,7 @@ const COMMIT_DIGITS: usize = 12;
 const NARROWEST: u16 = 14;
 
 /// The fields of a row of CSV.
-pub(super) const CSV_HEADER: [&str; 18] = [
+const CSV_HEADER: [&str; 18] = [
     "workload",
     "branch",
     "arch",
@@ -35,15 +36,37 @@ pub(super) const CSV_HEADER: [&str; 18] = [
     "succeeded",
 ];
 
+/// A history as CSV (RFC 4180), a page at a time: a row for each point, with all its fields.
+pub(crate) struct Csv<W: Write>(csv::Writer<W>);
+
+impl<W: Write> Csv<W> {
+    /// Begins with the names of the fields.
+    pub(crate) fn new(out: W) -> csv::Result<Self> {
+        let mut writer = csv::WriterBuilder::new()
+            .terminator(csv::Terminator::CRLF)
+            .from_writer(out);
+        writer.write_record(CSV_HEADER)?;
+        Ok(Self(writer))
+    }
+
+    /// Writes a page, newest point first, and passes on all that is written so far.
+    pub(crate) fn page(&mut self, page: &HistoryAnswer) -> csv::Result<()> {
+        for row in rows(page) {
+            self.0.write_record(row.csv(&page.series))?;
+        }
+        Ok(self.0.flush()?)
+    }
+}
+
 /// One point and the metric that it is of.
 #[derive(Clone, Copy)]
-pub(super) struct Row<'a> {
+struct Row<'a> {
     metric: &'a MetricPoints,
     point: &'a PointBody,
 }
 
 /// The points of all metrics.
-pub(super) fn rows(answer: &HistoryAnswer) -> Vec<Row<'_>> {
+fn rows(answer: &HistoryAnswer) -> Vec<Row<'_>> {
     let points = answer
         .metrics
         .iter()
@@ -55,7 +78,7 @@ pub(super) fn rows(answer: &HistoryAnswer) -> Vec<Row<'_>> {
 }
 
 impl Row<'_> {
-    pub(super) fn csv(self, series: &SeriesKey) -> [String; CSV_HEADER.len()] {
+    fn csv(self, series: &SeriesKey) -> [String; CSV_HEADER.len()] {
         let Self { metric, point } = self;
         [
             series.workload.to_string(),
@@ -169,7 +192,7 @@ const COLUMNS: [Column; 11] = [
 const VALUE: &str = "value";
 
 /// A table for people, as wide as the terminal if there is one; nothing at all for no points.
-pub(super) fn text(answer: &HistoryAnswer) -> String {
+pub(crate) fn text(answer: &HistoryAnswer) -> String {
     text_in(answer, None)
 }
 

@@ -1,0 +1,81 @@
+//! Where the reports go.
+
+use std::env;
+use std::io::{self, IsTerminal as _};
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use clap::Args;
+
+use crate::cli::{print, shown};
+use crate::report::{self, Subject};
+
+/// The forms that are asked for.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Reports (several at once; without FILE in place of the table)")]
+pub(super) struct Reports {
+    /// A comment for a review
+    #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "-")]
+    markdown: Option<PathBuf>,
+
+    /// All there is to know, for programs
+    #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "-")]
+    json: Option<PathBuf>,
+
+    /// JUnit XML, a test case a metric
+    #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "-")]
+    junit: Option<PathBuf>,
+
+    /// The numbers of the document as OpenMetrics text, which GitLab compares
+    #[arg(long, value_name = "FILE")]
+    openmetrics: Option<PathBuf>,
+}
+
+impl Reports {
+    /// Refuses two reports on standard output.
+    pub(super) fn check(&self) -> anyhow::Result<()> {
+        let targets = [&self.markdown, &self.json, &self.junit, &self.openmetrics];
+        let to_stdout = targets
+            .into_iter()
+            .flatten()
+            .filter(|path| is_stdout(path))
+            .count();
+        anyhow::ensure!(
+            to_stdout <= 1,
+            "two reports on standard output would be one text that nothing reads; name a file for \
+             all but one of them"
+        );
+        Ok(())
+    }
+
+    /// Writes every report, the one for standard output last.
+    pub(super) fn write(&self, subject: &Subject<'_>) -> anyhow::Result<()> {
+        let mut on_stdout = None;
+        let mut write =
+            |target: &Option<PathBuf>, text: &dyn Fn() -> anyhow::Result<String>| match target {
+                None => Ok(()),
+                Some(path) if is_stdout(path) => {
+                    on_stdout = Some(text()?);
+                    Ok(())
+                }
+                Some(path) => std::fs::write(path, text()?)
+                    .with_context(|| format!("cannot write the report {}", shown::path(path))),
+            };
+        write(&self.markdown, &|| Ok(report::markdown(subject)))?;
+        write(&self.json, &|| Ok(report::json(subject)?))?;
+        write(&self.junit, &|| Ok(report::junit(subject)?))?;
+        write(&self.openmetrics, &|| Ok(report::openmetrics(subject)))?;
+        print(&on_stdout.unwrap_or_else(|| report::text(subject, has_colour())))?;
+        Ok(())
+    }
+}
+
+fn is_stdout(path: &Path) -> bool {
+    path == Path::new("-")
+}
+
+/// Colour is for a terminal whose reader has not said no to it (<https://no-color.org>).
+fn has_colour() -> bool {
+    let refused = env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    !refused && io::stdout().is_terminal()
+}

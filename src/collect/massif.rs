@@ -1,0 +1,215 @@
+//! massif.out -> `massif.peak_heap_bytes`, the most memory that was held at a time.
+//!
+//! It is the highest of heap + extra + stacks over all snapshots, not the snapshot that massif
+//! labels as the peak: a label is set only when the heap has grown by more than one per cent
+//! (`--peak-inaccuracy`), and not at all with `--heap=no`.
+//!
+//! The format has no end mark. A file cut short is told by a last snapshot that is not whole.
+
+use std::io::{self, Read};
+
+use super::lines::{Line, Lines};
+use super::{Dim, Kind, Reading, Unreadable, metric, number, plural};
+
+/// One snapshot as far as it was read.
+#[derive(Debug, Default)]
+struct Snapshot {
+    heap: Option<u64>,
+    extra: Option<u64>,
+    stacks: Option<u64>,
+    /// The lines that the heap tree still owes; `None` before its first line.
+    owed: Option<u64>,
+}
+
+impl Snapshot {
+    fn bytes(&self, line: u64) -> Result<u64, Unreadable> {
+        let (Some(heap), Some(extra), Some(stacks)) = (self.heap, self.extra, self.stacks) else {
+            return Err(Unreadable::at(line, CUT_SHORT));
+        };
+        heap.checked_add(extra)
+            .and_then(|sum| sum.checked_add(stacks))
+            .ok_or_else(|| {
+                Unreadable::at(
+                    line,
+                    "the bytes are too many to be added; the file is damaged",
+                )
+            })
+    }
+
+    fn is_whole(&self) -> bool {
+        self.owed == Some(0)
+    }
+
+    fn take(&mut self, line: &Line) -> Result<(), Unreadable> {
+        let text = line.text();
+        let Some((key, value)) = text.split_once('=') else {
+            self.take_tree(&text);
+            return Ok(());
+        };
+        let field = match key {
+            "mem_heap_B" => &mut self.heap,
+            "mem_heap_extra_B" => &mut self.extra,
+            "mem_stacks_B" => &mut self.stacks,
+            "heap_tree" => {
+                // The tree of an empty snapshot has no line, any other a root.
+                self.owed = Some(u64::from(value != "empty"));
+                return Ok(());
+            }
+            _ => {
+                self.take_tree(&text);
+                return Ok(());
+            }
+        };
+        let bytes = value.parse().map_err(|_| {
+            let detail = format!("`{text}` must be a whole number of bytes; the file is damaged");
+            Unreadable::at(line.number, detail)
+        })?;
+        *field = Some(bytes);
+        Ok(())
+    }
+
+    /// A line `n2: ...` stands for itself and announces two more.
+    fn take_tree(&mut self, text: &str) {
+        let Some(owed) = &mut self.owed else { return };
+        let node = text.trim_start().strip_prefix('n');
+        let children = node.and_then(|rest| rest.split_once(':')?.0.parse::<u64>().ok());
+        if let Some(children) = children {
+            *owed = owed.saturating_sub(1).saturating_add(children);
+        }
+    }
+}
+
+const CUT_SHORT: &str = "the snapshot is not whole: the file was cut short, or is still being written; end the program in an orderly way and copy the file whole";
+const NOT_MASSIF: &str =
+    "has no `snapshot=` line: this is no massif file, or it is empty or cut short";
+
+/// Reads a massif file, of any size in constant memory.
+///
+/// # Errors
+/// What cannot be read, as the stream says; or what of the file does not fit.
+pub fn read(input: impl Read) -> io::Result<Result<Reading, Unreadable>> {
+    let mut lines = Lines::new(input);
+    let mut reader = Reader::default();
+    while let Some(line) = lines.next_line()? {
+        if let Err(error) = reader.take(&line) {
+            return Ok(Err(error));
+        }
+    }
+    Ok(reader.finish(lines.number()))
+}
+
+#[derive(Debug, Default)]
+struct Reader {
+    snapshot: Option<Snapshot>,
+    snapshots: usize,
+    highest: u64,
+    ended: bool,
+}
+
+impl Reader {
+    fn take(&mut self, line: &Line) -> Result<(), Unreadable> {
+        self.ended = line.ended;
+        if line.bytes.starts_with(b"snapshot=") {
+            self.close(line.number)?;
+            self.snapshot = Some(Snapshot::default());
+            self.snapshots += 1;
+            return Ok(());
+        }
+        match &mut self.snapshot {
+            Some(snapshot) if !line.bytes.starts_with(b"#") => snapshot.take(line),
+            _ => Ok(()),
+        }
+    }
+
+    fn close(&mut self, line: u64) -> Result<(), Unreadable> {
+        if let Some(snapshot) = self.snapshot.take() {
+            self.highest = self.highest.max(snapshot.bytes(line)?);
+        }
+        Ok(())
+    }
+
+    fn finish(mut self, line: u64) -> Result<Reading, Unreadable> {
+        let Some(last) = &self.snapshot else {
+            return Err(Unreadable::whole(NOT_MASSIF));
+        };
+        if !last.is_whole() || !self.ended {
+            return Err(Unreadable::at(line, CUT_SHORT));
+        }
+        self.close(line)?;
+        if self.highest == 0 {
+            let detail = "no snapshot holds a byte: the program ended before it was measured, or nothing was; check --heap and --stacks";
+            return Err(Unreadable::whole(detail));
+        }
+        let value = number::count(self.highest).map_err(Unreadable::whole)?;
+        let key = "massif.peak_heap_bytes";
+        let metric =
+            metric(key, &Dim::scalar(), value, Kind::Counted).map_err(Unreadable::whole)?;
+        Ok(Reading {
+            metrics: vec![metric],
+            what: format!("massif, {}", plural(self.snapshots, "snapshot")),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn peak(text: &str) -> Result<String, String> {
+        let reading = read(text.as_bytes()).unwrap();
+        reading
+            .map(|reading| reading.metrics[0].value.to_string())
+            .map_err(|error| error.to_string())
+    }
+
+    fn snapshot(heap: &str, extra: u64, stacks: u64, tree: &str) -> String {
+        format!(
+            "#-----------\nsnapshot=0\n#-----------\ntime=0\nmem_heap_B={heap}\nmem_heap_extra_B={extra}\nmem_stacks_B={stacks}\nheap_tree={tree}\n"
+        )
+    }
+
+    const TREE: &str = "peak\nn2: 4 (heap allocation functions) a=b\n n0: 2 0x1: work (in /build/app)\n n1: 2 0x2: n7:\n  n0: 2 in 3 places";
+
+    #[test]
+    fn the_peak_is_the_highest_and_not_the_labelled() {
+        let text = [
+            "desc: x\ncmd: x\ntime_unit: i\n".to_owned(),
+            snapshot("10", 2, 3, "empty"),
+            snapshot("20", 2, 3, "empty"),
+            snapshot("4", 0, 0, TREE),
+        ];
+        assert_eq!(peak(&text.concat()).as_deref(), Ok("25"));
+    }
+
+    #[test]
+    fn every_cut_within_the_last_snapshot_is_an_error() {
+        let head = format!("cmd: x\n{}", snapshot("9", 0, 0, "empty"));
+        let text = format!("{head}{}", snapshot("10", 2, 3, TREE));
+        assert_eq!(peak(&text).as_deref(), Ok("15"));
+        for cut in (0..text.len()).filter(|cut| *cut != head.len()) {
+            let whole_before = text[..cut].ends_with("#-----------\n") && cut == head.len() + 13;
+            if !whole_before {
+                assert!(peak(&text[..cut]).is_err(), "{:?}", &text[..cut]);
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_not_massif_or_holds_nothing_is_an_error() {
+        assert!(peak("").unwrap_err().contains("no massif file"));
+        assert!(peak("events: Ir\n").unwrap_err().contains("no massif file"));
+        assert!(
+            peak(&snapshot("x", 0, 0, "empty"))
+                .unwrap_err()
+                .starts_with("line 5: `mem_heap_B=x`")
+        );
+        assert!(peak(&snapshot("-1", 0, 0, "empty")).is_err());
+        assert!(
+            peak(&snapshot("0", 0, 0, "empty"))
+                .unwrap_err()
+                .contains("no snapshot holds a byte")
+        );
+        let huge = snapshot(&u64::MAX.to_string(), 1, 0, "empty");
+        assert!(peak(&huge).unwrap_err().contains("too many"));
+    }
+}

@@ -1,0 +1,158 @@
+//! What measuring tools leave -> metrics. Pure: text or bytes in, numbers out; opens no file.
+//!
+//! Each tool has a module, and its module says which metrics it yields. Three rules hold for all:
+//!
+//! - A number is one that the file holds, brought to the unit of its metric, or a sum of such. What
+//!   cannot be read, or was cut short, is an error and never a zero.
+//! - The unit stands in the metric's key and is the same whatever the tool printed: `_ns` for every
+//!   time, `_bytes` for every size, `_per_second` for every rate but locust's.
+//! - A benchmark's name is kept in the key, its parameters go into the dimension as [`Dim`] writes
+//!   them: `k=v` pairs sorted by `k`.
+//!
+//! What was read off a real clock has `wallclock` set, and so counts for one class of hosts alone.
+
+mod binary;
+mod callgrind;
+mod criterion;
+mod dim;
+mod go_bench;
+mod google_benchmark;
+mod hyperfine;
+mod jmh;
+mod json;
+mod lines;
+mod locust;
+mod massif;
+mod number;
+mod pytest_benchmark;
+mod size;
+mod sysbench;
+mod values;
+
+use std::fmt;
+
+use crate::domain::{Metric, MetricKey, MetricName, Value};
+
+pub use binary::read as read_binary;
+pub use callgrind::{Callgrind, Parts};
+pub use criterion::{Criterion, read as read_criterion};
+pub use dim::Dim;
+pub use go_bench::read as read_go_bench;
+pub use google_benchmark::read as read_google_benchmark;
+pub use hyperfine::read as read_hyperfine;
+pub use jmh::read as read_jmh;
+pub use locust::read as read_locust;
+pub use massif::read as read_massif;
+pub use pytest_benchmark::read as read_pytest_benchmark;
+pub use size::{FileSize, Sizes, read as read_sizes};
+pub use sysbench::read as read_sysbench;
+pub use values::read as read_values;
+
+/// What a file yielded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reading {
+    /// The numbers, in the order of the file.
+    pub metrics: Vec<Metric>,
+    /// What was read, for a person: `sysbench 1.0.20, 4 threads`.
+    pub what: String,
+}
+
+/// Why a file yields nothing: what is wrong, where, and what to do about it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unreadable {
+    /// The line, from 1 on, where the fault has one.
+    pub line: Option<u64>,
+    /// What is wrong, and what to do about it.
+    pub detail: String,
+}
+
+impl Unreadable {
+    fn whole(detail: impl fmt::Display) -> Self {
+        Self {
+            line: None,
+            detail: detail.to_string(),
+        }
+    }
+
+    fn at(line: u64, detail: impl fmt::Display) -> Self {
+        Self {
+            line: Some(line),
+            detail: detail.to_string(),
+        }
+    }
+}
+
+impl fmt::Display for Unreadable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.line {
+            Some(line) => write!(f, "line {line}: {}", self.detail),
+            None => f.write_str(&self.detail),
+        }
+    }
+}
+
+impl std::error::Error for Unreadable {}
+
+/// Whether a number was read off a real clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Counted: the same on every host.
+    Counted,
+    /// Timed: tells of the host as well.
+    Timed,
+}
+
+/// A metric, or why its key or its dimension is not one.
+fn metric(key: &str, dim: &Dim, value: Value, kind: Kind) -> Result<Metric, String> {
+    let metric_key: MetricKey = key.parse().map_err(|error| {
+        format!("the metric key `{key}` {error}; give what was measured a shorter, plain name")
+    })?;
+    Ok(Metric {
+        name: MetricName {
+            metric_key,
+            dim_key: dim.key()?,
+        },
+        value,
+        wallclock: kind == Kind::Timed,
+    })
+}
+
+/// A name as a key holds it: runs of white space and control characters are one space.
+fn tidy(name: &str) -> String {
+    name.split(|c: char| c.is_whitespace() || c.is_control())
+        .filter(|word| !word.is_empty())
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+/// `1 part`, `2 parts`.
+pub(crate) fn plural(count: usize, word: &str) -> String {
+    if count == 1 {
+        format!("1 {word}")
+    } else {
+        format!("{count} {word}s")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_that_does_not_fit_says_what_to_do() {
+        let value = "1".parse().unwrap();
+        let long = "n".repeat(81);
+        let error = metric(&long, &Dim::scalar(), value, Kind::Timed).unwrap_err();
+        assert!(
+            error.contains("at most 80 characters long, has 81"),
+            "{error}"
+        );
+        assert!(error.contains("shorter"), "{error}");
+    }
+
+    #[test]
+    fn names_are_kept_but_for_their_white_space() {
+        assert_eq!(tidy(" sleep\t0.1\n&&  true "), "sleep 0.1 && true");
+        assert_eq!(tidy("BM_Sum/8"), "BM_Sum/8");
+    }
+}

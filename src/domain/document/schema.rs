@@ -1,0 +1,101 @@
+//! The JSON schema of a document, made from the same limits that the types hold.
+
+use serde_json::{Value as Json, json};
+
+use super::Document;
+use crate::domain::{
+    Arch, DimKey, Distro, HostClass, MAX_METRICS, MetricKey, ParameterName, Workload,
+};
+
+/// No control characters, no white space at the ends, and not the wildcard of a filter.
+const NAME: &str =
+    r"^(?!\*$)[^\s\x00-\x1f\x7f-\x9f]([^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f])?$";
+/// The same, or nothing.
+const NAME_OR_EMPTY: &str =
+    r"^(?!\*$)([^\s\x00-\x1f\x7f-\x9f]([^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f])?)?$";
+/// The first number that the column of values cannot hold.
+const BOUND: i64 = 10_000_000_000_000_000;
+
+pub(super) fn schema() -> Json {
+    json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "A document of perf-tracking",
+        "description": "The numbers of one measurement, and all that makes them comparable.",
+        "type": "object",
+        "additionalProperties": false,
+        "required": [
+            "format_version", "workload", "arch", "distro", "host_class", "succeeded",
+            "parameters", "metrics"
+        ],
+        "properties": {
+            "format_version": {
+                "description": "The format; another one is refused.",
+                "const": Document::FORMAT_VERSION
+            },
+            "workload": name("What was run.", Workload::MAX_CHARS),
+            "arch": name("The processor architecture, such as amd64.", Arch::MAX_CHARS),
+            "distro": name("The distribution that compiled and ran the code.", Distro::MAX_CHARS),
+            "host_class": name(
+                "The kind of host: callgrind for a simulated processor, else a class of real machines.",
+                HostClass::MAX_CHARS
+            ),
+            "succeeded": {
+                "description": "Whether the workload ran to its end.",
+                "type": "boolean"
+            },
+            "parameters": {
+                "description": "What the workload was told; numbers of other parameters are other numbers.",
+                "type": "object",
+                "propertyNames": name("What the parameter is called.", ParameterName::MAX_CHARS),
+                "additionalProperties": {"type": ["string", "number", "boolean"]}
+            },
+            "metrics": {
+                "description": "The numbers; each name once.",
+                "type": "array",
+                "maxItems": MAX_METRICS,
+                "items": metric()
+            }
+        },
+        "if": {"properties": {"succeeded": {"const": true}}},
+        "then": {"properties": {"metrics": {"minItems": 1}}}
+    })
+}
+
+fn metric() -> Json {
+    json!({
+        "type": "object",
+        "additionalProperties": false,
+        "required": ["metric_key", "value"],
+        "properties": {
+            "metric_key": name("What was measured, with its unit.", MetricKey::MAX_CHARS),
+            "dim_key": {
+                "description": "The parameters of a parameterised metric in canonical form: k=v pairs, sorted by k, with commas between.",
+                "type": "string",
+                "maxLength": DimKey::MAX_CHARS,
+                "pattern": NAME_OR_EMPTY,
+                "default": ""
+            },
+            "value": {
+                "description": "The number: at most 16 digits before the point; of more than 4 after it, rounded if that changes it little.",
+                "type": "number",
+                "exclusiveMinimum": -BOUND,
+                "exclusiveMaximum": BOUND
+            },
+            "wallclock": {
+                "description": "Whether it was read off a real clock, and so holds for one class of hosts alone.",
+                "type": "boolean",
+                "default": false
+            }
+        }
+    })
+}
+
+fn name(description: &str, max_chars: usize) -> Json {
+    json!({
+        "description": description,
+        "type": "string",
+        "minLength": 1,
+        "maxLength": max_chars,
+        "pattern": NAME
+    })
+}

@@ -1,0 +1,432 @@
+use proptest::prelude::*;
+
+use super::*;
+use crate::domain::{DimKey, MetricKey};
+
+const OWN: &str = "ffffffffffffffffffffffffffffffffffffffff";
+
+fn name(key: &str) -> MetricName {
+    MetricName {
+        metric_key: key.parse::<MetricKey>().unwrap(),
+        dim_key: DimKey::scalar(),
+    }
+}
+
+fn metric(key: &str, value: &str) -> Metric {
+    Metric {
+        name: name(key),
+        value: value.parse().unwrap(),
+        wallclock: false,
+    }
+}
+
+fn candidate(metrics: Vec<Metric>) -> Candidate {
+    Candidate {
+        series: Series {
+            workload: "perf".parse().unwrap(),
+            branch: "main".parse().unwrap(),
+            arch: "amd64".parse().unwrap(),
+            distro: "trixie".parse().unwrap(),
+        },
+        commit: Some(OWN.parse().unwrap()),
+        host_class: "callgrind".parse().unwrap(),
+        succeeded: true,
+        parameters: Parameters::new(),
+        metrics,
+    }
+}
+
+fn day(number: i64) -> RunDate {
+    format!("2026-01-{:02}T12:00:00Z", number + 1)
+        .parse()
+        .unwrap()
+}
+
+fn sha(number: i64) -> CommitSha {
+    format!("{number:040x}").parse().unwrap()
+}
+
+fn point(number: i64, value: &str) -> HistoryPoint {
+    HistoryPoint {
+        run_id: number,
+        run_date: day(number),
+        commit: sha(number),
+        host_class: "callgrind".parse().unwrap(),
+        value: value.parse().unwrap(),
+    }
+}
+
+/// One point a day, oldest first.
+fn history(key: &str, oldest_first: &[&str]) -> MetricHistory {
+    let points = oldest_first
+        .iter()
+        .zip(0..)
+        .map(|(value, number)| point(number, value));
+    MetricHistory {
+        name: name(key),
+        wallclock: false,
+        points: points.collect(),
+    }
+}
+
+fn policy(text: &str) -> Policy {
+    Policy::parse(text).unwrap()
+}
+
+fn finding(policy: &Policy, value: &str, oldest_first: &[&str]) -> Finding {
+    let found = judge(
+        policy,
+        &candidate(vec![metric("callgrind.ir", value)]),
+        &vec![history("callgrind.ir", oldest_first)],
+    );
+    assert_eq!(found.metrics.len(), 1);
+    found.metrics[0].finding
+}
+
+#[test]
+fn the_windows_of_a_step_disagree_and_the_policy_combines_them() {
+    // The newest five know the new level, the newest twenty do not yet.
+    let step: Vec<&str> = [["5000"; 19].as_slice(), &["5100"]].concat();
+    let found = |policy: &Policy| {
+        let candidate = candidate(vec![metric("size.bytes", "5100")]);
+        judge(policy, &candidate, &vec![history("size.bytes", &step)]).metrics[0].finding
+    };
+    assert_eq!(found(&Policy::default()), Finding::Regression);
+    assert_eq!(found(&policy("window.combine = \"all\"")), Finding::Pass);
+}
+
+#[test]
+fn too_few_values_are_told_with_how_many_there_are_and_how_many_are_needed() {
+    let policy = Policy::default();
+    for runs in 0..5_u32 {
+        let values = vec!["100"; runs as usize];
+        let expected = Finding::Insufficient { runs, needed: 5 };
+        assert_eq!(finding(&policy, "1000", &values), expected);
+    }
+    assert_eq!(finding(&policy, "1000", &["100"; 5]), Finding::Regression);
+}
+
+#[test]
+fn a_metric_that_no_run_has_is_insufficient_and_one_that_is_gone_is_missing() {
+    let candidate = candidate(vec![metric("callgrind.ir", "100"), metric("new", "1")]);
+    let known = vec![
+        history("callgrind.ir", &["100"; 6]),
+        history("gone", &["1", "2"]),
+    ];
+    let found = judge(&Policy::default(), &candidate, &known);
+    let found: Vec<_> = found
+        .metrics
+        .iter()
+        .map(|m| (m.name.metric_key.as_str(), m.finding))
+        .collect();
+    assert_eq!(
+        found,
+        [
+            ("callgrind.ir", Finding::Pass),
+            ("gone", Finding::Missing { runs: 2 }),
+            ("new", Finding::Insufficient { runs: 0, needed: 5 }),
+        ]
+    );
+}
+
+#[test]
+fn the_candidates_own_commit_is_left_out() {
+    let mut known = history("callgrind.ir", &["100"; 5]);
+    let own = HistoryPoint {
+        commit: OWN.parse().unwrap(),
+        ..point(9, "200")
+    };
+    known.points.push(own);
+    let candidate = candidate(vec![metric("callgrind.ir", "200")]);
+    let found = judge(&Policy::default(), &candidate, &vec![known]);
+    assert_eq!(found.metrics[0].finding, Finding::Regression);
+    assert_eq!(found.metrics[0].comparisons[0].mean, 100.0);
+}
+
+#[test]
+fn an_accepted_step_starts_the_windows_anew() {
+    let step: Vec<&str> = [["100"; 10].as_slice(), &["120"; 5]].concat();
+    let strict = "window = { sizes = [20] }";
+    assert_eq!(finding(&policy(strict), "120", &step), Finding::Pass);
+    assert_eq!(finding(&policy(strict), "90", &step), Finding::Pass);
+    for since in [
+        format!("since_commit = \"{}\"", sha(10)),
+        "since_date = 2026-01-11".to_owned(),
+    ] {
+        let accepted = format!(
+            "{strict}\n[[accepted]]\nmetric = \"callgrind.*\"\nwhy = \"w\"\nby = \"b\"\n{since}"
+        );
+        let accepted = policy(&accepted);
+        assert_eq!(
+            finding(&accepted, "90", &step),
+            Finding::Improved,
+            "{since}"
+        );
+        assert_eq!(
+            finding(&accepted, "124", &step),
+            Finding::Regression,
+            "{since}"
+        );
+        let early = finding(&accepted, "120", &step[..12]);
+        assert_eq!(
+            early,
+            Finding::Insufficient { runs: 2, needed: 5 },
+            "{since}"
+        );
+    }
+}
+
+#[test]
+fn an_accepted_step_may_ask_for_fewer_runs_down_to_none() {
+    let accepted = |min_runs: u32, since: &str| {
+        policy(&format!(
+            "[[accepted]]\nmetric = \"*\"\nwhy = \"w\"\nby = \"b\"\nmin_runs = {min_runs}\n{since}"
+        ))
+    };
+    let own = format!("since_commit = \"{OWN}\"");
+    let step: Vec<&str> = [["100"; 10].as_slice(), &["120"]].concat();
+    assert_eq!(
+        finding(&accepted(0, &own), "120", &step[..10]),
+        Finding::Accepted
+    );
+    assert_eq!(
+        finding(&accepted(1, &own), "120", &step[..10]),
+        Finding::Insufficient { runs: 0, needed: 1 }
+    );
+    let merged = accepted(1, "since_date = 2026-01-11");
+    assert_eq!(finding(&merged, "123", &step), Finding::Pass);
+    assert_eq!(finding(&merged, "124", &step), Finding::Regression);
+    // Without a step in the windows the general number holds.
+    let long_ago = accepted(0, "since_date = 2000-01-01");
+    assert_eq!(
+        finding(&long_ago, "1", &["1"]),
+        Finding::Insufficient { runs: 1, needed: 5 }
+    );
+}
+
+#[test]
+fn an_accepted_step_of_another_metric_or_series_changes_nothing() {
+    for (metric, series) in [("size.*", ""), ("*", "series.branch = \"14.04\"\n")] {
+        let policy = policy(&format!(
+            "[[accepted]]\nmetric = \"{metric}\"\nwhy = \"w\"\nby = \"b\"\nsince_date = 2026-02-01\n{series}"
+        ));
+        assert_eq!(finding(&policy, "100", &["100"; 6]), Finding::Pass);
+    }
+}
+
+#[test]
+fn a_step_at_a_commit_that_no_run_has_cuts_nothing_and_is_told_of_where_it_might_matter() {
+    let policy = policy(&format!(
+        "[[accepted]]\nmetric = \"*\"\nwhy = \"w\"\nby = \"b\"\nsince_commit = \"{}\"",
+        sha(99)
+    ));
+    let unknown = |value| {
+        let candidate = candidate(vec![metric("callgrind.ir", value)]);
+        let found = judge(
+            &policy,
+            &candidate,
+            &vec![history("callgrind.ir", &["100"; 6])],
+        );
+        (found.metrics[0].finding, found.unknown_steps.len())
+    };
+    assert_eq!(unknown("120"), (Finding::Regression, 1));
+    assert_eq!(unknown("100"), (Finding::Pass, 0));
+}
+
+#[test]
+fn clocks_gate_only_on_named_hosts_and_against_their_own_class() {
+    let on = |class: &str, policy_text: &str| {
+        let mut candidate = candidate(vec![Metric {
+            wallclock: true,
+            ..metric("tps", "100")
+        }]);
+        candidate.host_class = class.parse().unwrap();
+        let mut known = history(
+            "tps",
+            &["100", "100", "100", "100", "100", "7", "7", "7", "7", "7"],
+        );
+        known.wallclock = true;
+        for (index, point) in known.points.iter_mut().enumerate() {
+            point.host_class = if index < 5 { "metal-1" } else { "metal-2" }
+                .parse()
+                .unwrap();
+        }
+        judge(&policy(policy_text), &candidate, &vec![known]).metrics[0].finding
+    };
+    let named = "wallclock.host_classes = [\"metal-1\", \"metal-3\"]";
+    assert_eq!(on("metal-1", named), Finding::Pass);
+    assert_eq!(on("metal-2", named), Finding::Skipped(Skip::HostClass));
+    assert_eq!(
+        on("metal-3", named),
+        Finding::Insufficient { runs: 0, needed: 5 }
+    );
+    assert_eq!(on("metal-1", ""), Finding::Skipped(Skip::HostClass));
+}
+
+#[test]
+fn a_clock_that_is_gone_is_missed_only_where_it_would_gate() {
+    let mut known = history("tps", &["100"]);
+    known.wallclock = true;
+    let count = |policy_text| {
+        let candidate = candidate(vec![metric("callgrind.ir", "1")]);
+        judge(&policy(policy_text), &candidate, &vec![known.clone()])
+            .metrics
+            .len()
+    };
+    assert_eq!(count(""), 1);
+    assert_eq!(count("wallclock.host_classes = [\"callgrind\"]"), 2);
+}
+
+#[test]
+fn an_ignored_metric_is_neither_judged_nor_missed() {
+    let policy = policy("[[metric]]\npattern = \"*.ir\"\nignore = true");
+    assert_eq!(
+        finding(&policy, "900", &["100"; 6]),
+        Finding::Skipped(Skip::Ignored)
+    );
+    let none = judge(
+        &policy,
+        &candidate(vec![metric("x", "1")]),
+        &vec![history("callgrind.ir", &["100"; 6])],
+    );
+    assert_eq!(none.metrics.len(), 1);
+}
+
+/// Parameters out of a JSON object.
+fn parameters_of(text: &str) -> Parameters {
+    let object: serde_json::Map<String, serde_json::Value> = serde_json::from_str(text).unwrap();
+    let read = |(name, value): (String, serde_json::Value)| {
+        (
+            name.parse().unwrap(),
+            Parameter::from_words(&value.to_string()),
+        )
+    };
+    object.into_iter().map(read).collect()
+}
+
+#[test]
+fn other_parameters_keep_a_document_from_being_judged() {
+    let policy = policy("[parameters]\nthreads = 1\nscript = \"a\"\nrate = 0.5");
+    let obstacles = |parameters: &str| {
+        let mut candidate = candidate(vec![metric("x", "1")]);
+        candidate.parameters = parameters_of(parameters);
+        let found = judge(&policy, &candidate, &Vec::new());
+        assert_eq!(found.metrics.is_empty(), !found.obstacles.is_empty());
+        let names = found.obstacles.iter().map(|obstacle| match obstacle {
+            Obstacle::OtherParameter { name, .. } => name.to_string(),
+            other => panic!("{other:?}"),
+        });
+        names.collect::<Vec<_>>()
+    };
+    assert!(obstacles(r#"{"threads": 1.0, "script": "a", "rate": 5e-1}"#).is_empty());
+    assert_eq!(
+        obstacles(r#"{"threads": 2, "script": "a", "rate": 0.5}"#),
+        ["threads"]
+    );
+    assert_eq!(
+        obstacles(r#"{"threads": "1", "script": "a", "rate": 0.5}"#),
+        ["threads"]
+    );
+    assert_eq!(
+        obstacles(r#"{"script": "a", "more": true}"#),
+        ["more", "rate", "threads"]
+    );
+}
+
+#[test]
+fn a_failed_or_empty_document_is_never_passed() {
+    let failed = Candidate {
+        succeeded: false,
+        ..candidate(vec![metric("x", "1")])
+    };
+    for (candidate, obstacle) in [
+        (failed, Obstacle::NotSucceeded),
+        (candidate(Vec::new()), Obstacle::NoMetrics),
+    ] {
+        let found = judge(
+            &policy("window.on_insufficient = \"pass\""),
+            &candidate,
+            &Vec::new(),
+        );
+        assert_eq!(found.obstacles, [obstacle]);
+        assert_eq!(found.conclusion(), Conclusion::Undecided);
+    }
+}
+
+#[test]
+fn the_worst_finding_concludes() {
+    let conclusion = |text: &str, metrics: &[(&str, &str)]| {
+        let metrics = metrics
+            .iter()
+            .map(|(key, value)| metric(key, value))
+            .collect();
+        let known = vec![history("a", &["100"; 6]), history("b", &["100"])];
+        judge(&policy(text), &candidate(metrics), &known).conclusion()
+    };
+    let lenient = "window.on_insufficient = \"pass\"";
+    assert_eq!(
+        conclusion("", &[("a", "200"), ("b", "1")]),
+        Conclusion::Regression
+    );
+    assert_eq!(
+        conclusion("", &[("a", "100"), ("b", "1")]),
+        Conclusion::Undecided
+    );
+    assert_eq!(
+        conclusion(lenient, &[("a", "100"), ("b", "1")]),
+        Conclusion::Passed
+    );
+    assert_eq!(
+        conclusion(lenient, &[("b", "1")]),
+        Conclusion::Undecided,
+        "a is missing"
+    );
+}
+
+fn any_value() -> impl Strategy<Value = String> {
+    (0..2000_u32).prop_map(|number| format!("{}.{}", number / 10, number % 10))
+}
+
+proptest! {
+    #[test]
+    fn the_order_of_arrival_changes_nothing(
+        values in proptest::collection::vec((any_value(), 0..6_i64), 1..30),
+        shuffled in Just((0..30_usize).collect::<Vec<_>>()).prop_shuffle(),
+        value in any_value(),
+    ) {
+        // Several runs of one date, and one of them told twice.
+        let points = values.iter().zip(0..).map(|((value, date), number)| {
+            HistoryPoint { run_date: day(*date), ..point(number, value) }
+        });
+        let mut in_order: Vec<HistoryPoint> = points.collect();
+        in_order.push(in_order[0].clone());
+        let picked = shuffled.iter().filter_map(|&index| in_order.get(index).cloned());
+        let mut arrived: Vec<HistoryPoint> = picked.collect();
+        arrived.extend(in_order.get(30).cloned());
+        let found = |points: Vec<HistoryPoint>| {
+            let known = MetricHistory { points, ..history("callgrind.ir", &[]) };
+            let found = judge(
+                &Policy::default(),
+                &candidate(vec![metric("callgrind.ir", &value)]),
+                &vec![known],
+            );
+            (found.metrics[0].finding, found.metrics[0].comparisons.clone())
+        };
+        prop_assert_eq!(found(in_order), found(arrived));
+    }
+
+    #[test]
+    fn a_candidate_that_gets_worse_never_turns_from_fail_to_pass(
+        values in proptest::collection::vec(any_value(), 0..30),
+        candidate in 0..2000_u32,
+        step in 0..2000_u32,
+        all in any::<bool>(),
+    ) {
+        let combine = if all { "all" } else { "any" };
+        let policy = policy(&format!("window.combine = \"{combine}\""));
+        let values: Vec<&str> = values.iter().map(String::as_str).collect();
+        let before = finding(&policy, &candidate.to_string(), &values);
+        let after = finding(&policy, &(candidate + step).to_string(), &values);
+        prop_assert!(before != Finding::Regression || after == Finding::Regression);
+    }
+}

@@ -1,0 +1,28 @@
+//! From numbers to a verdict. Pure and total: no I/O, no printing, no panic, no clock.
+//!
+//! [`Policy`] is what a project has committed in its `gate.toml`; [`judge`] holds a candidate to it.
+//! What decides is computed in integers, from the decimals as they are stored: no rounding can turn
+//! a value on the limit into one above it, and a number that is none (`NaN`) cannot come up. Floats
+//! are made of the outcome alone, for people to read.
+//!
+//! - [`moments`]: mean and sample standard deviation, exact
+//! - [`window`]: one candidate against its newest values
+//! - [`policy`]: which rule holds for which metric, and what has been accepted
+//! - [`config`]: a policy out of `gate.toml`, with line and column for each fault
+//! - [`gate`]: all metrics of a document, and those that it lacks
+
+pub mod config;
+pub mod gate;
+pub mod moments;
+pub mod policy;
+pub mod window;
+
+pub use gate::{
+    Candidate, Conclusion, Finding, History, HistoryPoint, Judgement, MetricHistory,
+    MetricJudgement, Obstacle, Skip, Status, judge, obstacles,
+};
+pub use policy::{
+    AcceptedStep, Combine, MetricRule, OnInsufficient, Pattern, Place, Policy, SeriesFilter, Since,
+    Windows,
+};
+pub use window::{Comparison, Fraction, Level, Multiple, Rule, Term, Worse};
