@@ -399,6 +399,13 @@ fn what_cannot_be_read_is_2() {
     place
         .gate(&[])
         .assert_refused(&["`metrics.json` is not JSON"]);
+    let twice = document(&UNCHANGED)
+        .to_string()
+        .replace(r#""value":"#, r#""value":1,"value":"#);
+    place.write("metrics.json", &twice);
+    place
+        .gate(&[])
+        .assert_refused(&["/metrics/0/value: stands here more than once"]);
     let mut broken = document(&UNCHANGED);
     broken["metrics"][1]["value"] = json!("1");
     broken["arch"] = json!("");

@@ -134,7 +134,7 @@ fn make(
         metrics,
     };
     // What is written is read once before, as its readers will.
-    let document = Document::parse(&serde_json::to_value(&document)?)
+    let document = Document::parse(&serde_json::to_value(&document)?.into())
         .map_err(|faults| anyhow::anyhow!("the document does not fit:\n{}", list(&faults)))?;
     let text = document.to_string();
     match output {

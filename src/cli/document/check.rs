@@ -7,7 +7,7 @@ use clap::Args;
 
 use super::{Outcome, list, print};
 use crate::collect::plural;
-use crate::domain::Document;
+use crate::domain::{Document, JsonText};
 
 /// Say whether a file is a well-formed document
 ///
@@ -22,7 +22,7 @@ pub(super) struct CheckArgs {
 pub(super) fn run(args: &CheckArgs) -> anyhow::Result<Outcome> {
     let shown = args.file.display();
     let bytes = std::fs::read(&args.file).with_context(|| format!("{shown} cannot be read"))?;
-    let json = serde_json::from_slice(&bytes).map_err(|error| {
+    let json = JsonText::parse(&bytes).map_err(|error| {
         anyhow::anyhow!(
             "{shown}: line {}: is not JSON: {error}",
             error.line().max(1)

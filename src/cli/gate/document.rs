@@ -7,7 +7,7 @@ use std::path::Path;
 use anyhow::Context as _;
 
 use crate::cli::shown;
-use crate::domain::{Branch, CommitSha, Document, Series};
+use crate::domain::{Branch, CommitSha, Document, JsonText, Series};
 use crate::judge::Candidate;
 
 /// The document in a file, or every reason why it is none.
@@ -25,7 +25,7 @@ pub(super) fn read(path: &Path) -> anyhow::Result<Document> {
         File::open(path).and_then(|mut file| file.read_to_end(&mut bytes))
     };
     result.with_context(|| format!("cannot read the document in {name}"))?;
-    let json = serde_json::from_slice(&bytes).with_context(|| format!("{name} is not JSON"))?;
+    let json = JsonText::parse(&bytes).with_context(|| format!("{name} is not JSON"))?;
     Document::parse(&json).map_err(|faults| {
         let lines = faults.iter().map(|fault| format!("\n  {fault}"));
         anyhow::anyhow!(
