@@ -83,13 +83,14 @@ pub struct DatabaseArgs {
     ///
     /// sqlite://FILE                         one machine, no set-up
     /// mysql://USER:PASSWORD@HOST/DATABASE   MySQL, MariaDB, Galera, TiDB
-    /// drizzle://USER@HOST/SCHEMA            Drizzle, and servers without prepared statements
+    /// drizzle://USER@HOST/SCHEMA            Drizzle; no prepared statements
     ///
-    /// Drizzle's protocol asks for no password: who may connect is up to the network there.
+    /// Drizzle's protocol asks for no password: who may connect is up to the
+    /// network there.
     ///
-    /// Other users of the machine can read a command line, so a password belongs in
-    /// --database-password-file, or with the address in the environment variable. It
-    /// is never shown or logged.
+    /// Other users of the machine can read a command line, so a password
+    /// belongs in --database-password-file, or with the address in the
+    /// environment variable. It is never shown or logged.
     #[arg(
         long,
         env = "PERF_TRACKING_DATABASE_URL",

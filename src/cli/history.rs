@@ -145,13 +145,25 @@ pub(super) fn run(args: HistoryArgs) -> anyhow::Result<Outcome> {
         Window::History
     };
     let pages = Pages::new(&client, window, query(&args.series, &args.window));
-    super::runtime()?.block_on(show(pages, args.window.all, args.format))
+    super::runtime()?.block_on(show(pages, window, args.window.all, args.format))
 }
 
-async fn show(mut pages: Pages<'_>, all: bool, format: Format) -> anyhow::Result<Outcome> {
+/// What a history leaves out that is not asked for.
+const NARROW: &str = "without more, only live runs of the pipeline `promote` that succeeded count; \
+    --pipeline '*', --tag '*' and --include-failed let others in";
+
+async fn show(
+    mut pages: Pages<'_>,
+    window: Window,
+    all: bool,
+    format: Format,
+) -> anyhow::Result<Outcome> {
     let first = pages.first().await?;
     if is_empty(&first.content) {
         super::note("no run fits: the series is not there, or the filters leave nothing of it");
+        if window == Window::History {
+            super::note(NARROW);
+        }
     }
     match format {
         Format::Csv => csv(pages, first, all).await,
@@ -230,13 +242,20 @@ fn query(series: &SeriesArgs, window: &WindowArgs) -> Vec<(&'static str, String)
 }
 
 /// A date alone is its first moment in UTC.
-fn bound(text: &str) -> Result<String, RunDateError> {
+fn bound(text: &str) -> Result<String, String> {
     let text = match text.len() {
         10 => format!("{text}T00:00:00Z"),
         _ => text.to_owned(),
     };
-    text.parse::<DateBound>()?;
-    Ok(text)
+    match text.parse::<DateBound>() {
+        Ok(_) => Ok(text),
+        Err(RunDateError::Format) => Err(
+            "must be a date, such as 2026-11-30, or a date and time as in RFC 3339, such as \
+             2026-11-30T09:00:00Z"
+                .to_owned(),
+        ),
+        Err(error) => Err(error.to_string()),
+    }
 }
 
 /// A name, or the wildcard.

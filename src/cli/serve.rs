@@ -65,7 +65,7 @@ fn count(number: u32) -> usize {
 
 async fn bind(address: SocketAddr) -> anyhow::Result<TcpListener> {
     TcpListener::bind(address).await.with_context(|| {
-        format!("--listen (PERF_TRACKING_LISTEN): cannot listen on {address}; name a free port, or 0 for any")
+        format!("--listen (PERF_TRACKING_LISTEN): cannot listen on {address}; give an address with a free port, or with port 0 for any")
     })
 }
 

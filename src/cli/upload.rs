@@ -19,8 +19,8 @@ use crate::http::{MeasuredBody, Outcome as Recorded, RecordAnswer};
 ///
 /// Reads a run as JSON, checks it whole before anything is sent, and posts it. Safe to repeat: a
 /// run is stored once, however often it is sent, and a failed run gives way to its rerun. Where
-/// the same commit, series and tag are stored with other numbers, that run stays as it is and the
-/// differences are shown.
+/// the same commit, series and tag are stored with other content, that run stays as it is and the
+/// differences are shown. Nothing else changes a stored run, and nothing deletes one.
 #[derive(Args, Debug)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct UploadArgs {
@@ -49,6 +49,10 @@ A run:
 
   It may also have a `change` and a `patchset`, and a `tag` if it is a reference run; a metric
   a `dim_key`, such as \"threads=16\", and \"wallclock\": true if a real clock was read.
+
+  `pipeline` is the job that uploads: `history` shows `promote`, unless it is asked for others.
+  `run_date` is the date of the commit, not of the measurement. The service describes every
+  field on its page /docs.
 
 Examples:
   perf-tracking upload --token-file promote.token run.json

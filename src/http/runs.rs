@@ -262,7 +262,7 @@ fn conflict_problem(conflict: Conflict) -> Problem {
     let fields: Vec<FieldDifferenceBody> = conflict.fields.into_iter().map(Into::into).collect();
     let metrics: Vec<MetricDifferenceBody> = conflict.metrics.into_iter().map(Into::into).collect();
     let detail = format!(
-        "run {} has this identity and {} other fields and {} other metrics; it stays as it is",
+        "run {} has this identity with other content (fields: {}, metrics: {}); it stays as it is",
         conflict.run_id,
         fields.len(),
         metrics.len(),

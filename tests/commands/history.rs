@@ -171,7 +171,11 @@ async fn json_is_what_the_service_answers_and_pages_become_one() {
 #[tokio::test]
 async fn an_empty_history_says_so_and_is_no_failure() {
     let (_service, shell) = service().await;
-    let note = "no run fits: the series is not there, or the filters leave nothing of it\n";
+    let nothing = "no run fits: the series is not there, or the filters leave nothing of it\n";
+    let note = &format!(
+        "{nothing}without more, only live runs of the pipeline `promote` that succeeded count; \
+         --pipeline '*', --tag '*' and --include-failed let others in\n"
+    );
     let filter = "--repo=another";
     shell.history(&[filter]).await.is(0, "", note);
     let left = shell.history(&[filter, "--format=csv"]).await;
@@ -182,6 +186,8 @@ async fn an_empty_history_says_so_and_is_no_failure() {
         "{\"series\":{\"workload\":\"perf\",\"branch\":\"main\",\"arch\":\"amd64\",\"distro\":\"trixie\"},\"metrics\":[]}\n",
         note,
     );
+    let left = shell.history(&[filter, "--baseline"]).await;
+    left.is(0, "", nothing);
 }
 
 #[tokio::test]

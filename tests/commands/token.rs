@@ -137,6 +137,8 @@ async fn public_reads_need_no_token() {
     left.is(
         0,
         "",
-        "no run fits: the series is not there, or the filters leave nothing of it\n",
+        "no run fits: the series is not there, or the filters leave nothing of it\n\
+         without more, only live runs of the pipeline `promote` that succeeded count; \
+         --pipeline '*', --tag '*' and --include-failed let others in\n",
     );
 }

@@ -33,6 +33,8 @@ pub(in crate::cli) struct IssueArgs {
     subject: Subject,
 
     /// How long the token counts from now on, such as 12h or 90d
+    ///
+    /// It is accepted five seconds longer, for clocks that differ.
     #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
     expires: Duration,
 
