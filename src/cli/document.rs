@@ -16,9 +16,9 @@ use crate::domain::{
 
 /// Make a metrics document out of what measuring tools left
 ///
-/// Reads any mix of tools' files and writes one document: what a review sees, the gate judges and
-/// the promote job uploads. Says on standard error what it read. A file that cannot be read, or was
-/// cut short, ends it: nothing is written then.
+/// Reads any mix of tools' files and writes one document: what a review sees and the gate judges.
+/// Says on standard error what it read. A file that cannot be read, or was cut short, ends it:
+/// nothing is written then.
 #[derive(Args, Debug)]
 #[command(
     after_help = EXAMPLES,
