@@ -78,6 +78,7 @@ impl KnownMetrics {
 #[derive(Default)]
 pub(super) struct CatalogChanges {
     run_counts: BTreeMap<(Series, Repo), i64>,
+    seen: Option<(Series, Repo)>,
     written: Vec<Fingerprint>,
 }
 
@@ -88,6 +89,11 @@ impl CatalogChanges {
             .run_counts
             .entry((series.clone(), repo.clone()))
             .or_default() += runs;
+    }
+
+    /// Notes that a run was found to be stored already.
+    pub(super) fn saw(&mut self, run: &Run) {
+        self.seen = Some((run.series.clone(), run.repo.clone()));
     }
 
     /// Writes the metrics of `run` that are new to the catalog.
@@ -109,16 +115,34 @@ impl CatalogChanges {
 
     /// Writes the counts: last, for their rows are the ones that uploads of one series share.
     pub(super) async fn write_counts(&self, session: &mut Session) -> Result<(), StoreError> {
-        for ((series, repo), runs) in self.run_counts.iter().filter(|(_, runs)| **runs != 0) {
+        let changed = || self.run_counts.iter().filter(|(_, runs)| **runs != 0);
+        for ((series, repo), runs) in changed() {
             session.execute(&add_runs(series, repo, *runs)).await?;
         }
-        Ok(())
+        let wrote = changed().next().is_some();
+        match &self.seen {
+            Some((series, repo)) if !wrote && session.shows_what_is_not_on_disk() => {
+                settle(session, series, repo).await
+            }
+            _ => Ok(()),
+        }
     }
 
     /// The transaction is committed.
     pub(super) fn committed(self, known: &KnownMetrics) {
         known.learn(self.written);
     }
+}
+
+/// Writes, and takes it back, so that the commit waits for the disk.
+///
+/// A server shows a commit to others before it is on disk. Whoever found a run there and wrote
+/// nothing would answer for a run that a crash of the server may yet take; a log is written in
+/// order, so that waiting for a later write is waiting for that run.
+async fn settle(session: &mut Session, series: &Series, repo: &Repo) -> Result<(), StoreError> {
+    session.execute(&add_runs(series, repo, 1)).await?;
+    session.execute(&add_runs(series, repo, -1)).await?;
+    Ok(())
 }
 
 fn insert_metrics<'a>(

@@ -35,6 +35,8 @@ pub(super) enum Db {
     Text(ServerPool),
 }
 
+/// Transactions that write to a server at a time.
+const SERVER_WRITERS: u32 = 4;
 /// Connections that read an embedded file; more would wait for the same processors.
 const SQLITE_READERS: u32 = 4;
 
@@ -77,9 +79,13 @@ impl Db {
         }
     }
 
-    /// Whether writers wait for one another, so that it pays to commit many runs at once.
-    pub(super) fn one_writer_at_a_time(&self) -> bool {
-        matches!(self, Self::Sqlite { .. })
+    /// How many transactions that write it pays to have under way. An embedded file takes one; a
+    /// server works on one while others wait for its disk, as long as there are connections left.
+    pub(super) fn writers(&self) -> u32 {
+        match self {
+            Self::Sqlite { .. } => 1,
+            Self::MySql(pool) | Self::Text(pool) => SERVER_WRITERS.min(pool.usage().limit),
+        }
     }
 
     /// A session that only reads.
@@ -264,6 +270,12 @@ impl Session {
 
     fn connected(&mut self) -> Result<&mut Connected, sqlx::Error> {
         self.0.as_mut().ok_or(sqlx::Error::PoolClosed)
+    }
+
+    /// Whether a transaction sees commits of others that a crash of the database may yet take. An
+    /// embedded file shows a commit once it is on disk.
+    pub(super) fn shows_what_is_not_on_disk(&self) -> bool {
+        !matches!(self.0, Some(Connected::Sqlite(_)))
     }
 
     pub(super) async fn ping(&mut self) -> Result<(), StoreError> {

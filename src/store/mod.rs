@@ -21,12 +21,10 @@ mod series;
 mod writer;
 
 use std::future::Future;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use backon::{ExponentialBuilder, Retryable};
 
-use catalog::KnownMetrics;
 use db::Db;
 use writer::Writer;
 
@@ -59,8 +57,7 @@ pub struct StoreOptions {
 pub struct Store {
     db: Db,
     timeout: Duration,
-    known: Arc<KnownMetrics>,
-    writer: Option<Writer>,
+    writer: Writer,
 }
 
 /// The pool's connections, for the operator.
@@ -81,14 +78,10 @@ impl Store {
     /// A SQLite folder that cannot be made, or TLS files that cannot be read.
     pub fn open(url: &DatabaseUrl, options: &StoreOptions) -> Result<Self, StoreError> {
         let db = Db::open(url, options)?;
-        let known = Arc::new(KnownMetrics::default());
-        let writer = db
-            .one_writer_at_a_time()
-            .then(|| Writer::start(db.clone(), Arc::clone(&known)));
+        let writer = Writer::start(&db, options.timeout);
         Ok(Self {
             db,
             timeout: options.timeout,
-            known,
             writer,
         })
     }

@@ -76,23 +76,10 @@ impl Store {
     /// A database that does not take it; nothing of the run is stored then, unless the answer to
     /// the commit was lost, which the next call finds out.
     pub async fn record_run(&self, run: &Run, narrow: &Narrow) -> Result<Recorded, StoreError> {
-        self.retried("record_run", || async {
-            match &self.writer {
-                Some(writer) => writer.record(run.clone(), narrow.clone()).await,
-                None => self.record_alone(run, narrow).await,
-            }
+        self.retried("record_run", || {
+            self.writer.record(run.clone(), narrow.clone())
         })
         .await
-    }
-
-    async fn record_alone(&self, run: &Run, narrow: &Narrow) -> Result<Recorded, StoreError> {
-        let mut session = self.db.write().await?;
-        let recorded = record_all(&mut session, &self.known, &[(run, narrow)]).await?;
-        session.finish();
-        recorded
-            .into_iter()
-            .next()
-            .ok_or(StoreError::TimedOut(self.timeout))
     }
 }
 
@@ -148,6 +135,7 @@ async fn record(
     let fields = differing_fields(&stored.head, run);
     let metrics = differing_metrics(&stored.metrics, &run.metrics);
     if fields.is_empty() && metrics.is_empty() {
+        changes.saw(run);
         return Ok(Recorded::Unchanged(run_id));
     }
     Ok(Recorded::Conflict(Conflict {

@@ -1,19 +1,21 @@
-//! Commits many uploads at once where one writer holds all others up.
+//! Commits many uploads at once.
 //!
-//! An embedded file syncs its disk at every commit, and only one transaction can write at a time.
-//! So the uploads that wait while one group is on its way to the disk form the next group: each is
-//! answered only once its group is on disk, and the disk is synced once for all of them.
+//! A database syncs its disk at every commit, and an embedded file takes one writer at a time. So
+//! the uploads that wait while a group is on its way to the disk form the next group: each is
+//! answered only once its group is on disk, and the commit is shared by all of them. An upload that
+//! comes alone is a group of one, and waits for nobody.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::FutureExt as _;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{Mutex, mpsc, oneshot};
 
-use super::StoreError;
 use super::catalog::KnownMetrics;
 use super::db::Db;
 use super::record::{Recorded, record_all};
+use super::{StoreError, within};
 use crate::auth::Narrow;
 use crate::domain::Run;
 
@@ -26,14 +28,32 @@ struct Upload {
     answer: oneshot::Sender<Result<Recorded, StoreError>>,
 }
 
-/// The way to the one task that writes. The task ends with the last clone of it.
+/// The way to the tasks that write. They end with the last clone of it.
 #[derive(Clone)]
 pub(super) struct Writer(mpsc::Sender<Upload>);
 
+/// What a task that writes works with.
+#[derive(Clone)]
+struct Task {
+    db: Db,
+    known: Arc<KnownMetrics>,
+    /// How long one group may take: whoever waits for it has given up by then.
+    limit: Duration,
+    uploads: Arc<Mutex<mpsc::Receiver<Upload>>>,
+}
+
 impl Writer {
-    pub(super) fn start(db: Db, known: Arc<KnownMetrics>) -> Self {
+    pub(super) fn start(db: &Db, limit: Duration) -> Self {
         let (sender, receiver) = mpsc::channel(GROUP);
-        tokio::spawn(write(db, known, receiver));
+        let task = Task {
+            db: db.clone(),
+            known: Arc::default(),
+            limit,
+            uploads: Arc::new(Mutex::new(receiver)),
+        };
+        for _ in 0..db.writers() {
+            tokio::spawn(task.clone().run());
+        }
         Self(sender)
     }
 
@@ -52,79 +72,75 @@ impl Writer {
     }
 }
 
-async fn write(db: Db, known: Arc<KnownMetrics>, mut uploads: mpsc::Receiver<Upload>) {
-    let mut group = Vec::with_capacity(GROUP);
-    while uploads.recv_many(&mut group, GROUP).await > 0 {
-        // Whoever no longer waits will send the run again, or has been told that it failed.
-        group.retain(|upload| !upload.answer.is_closed());
-        write_group(&db, &known, &mut group).await;
-    }
-}
-
-async fn write_group(db: &Db, known: &KnownMetrics, group: &mut Vec<Upload>) {
-    match commit(db, known, group).await {
-        Ok(recorded) => {
-            for (upload, recorded) in group.drain(..).zip(recorded) {
-                answer(upload, Ok(recorded));
+impl Task {
+    async fn run(self) {
+        let mut group = Vec::with_capacity(GROUP);
+        while self.uploads.lock().await.recv_many(&mut group, GROUP).await > 0 {
+            // Whoever no longer waits will send the run again, or has been told that it failed.
+            group.retain(|upload| !upload.answer.is_closed());
+            if !group.is_empty() {
+                self.write(&mut group).await;
             }
         }
-        Err(error) if group.len() == 1 => {
-            if let Some(upload) = group.pop() {
-                answer(upload, Err(error));
+    }
+
+    async fn write(&self, group: &mut Vec<Upload>) {
+        match self.commit(group).await {
+            Ok(recorded) => {
+                for (upload, recorded) in group.drain(..).zip(recorded) {
+                    answer(upload, Ok(recorded));
+                }
+            }
+            Err(error) if group.len() == 1 => {
+                if let Some(upload) = group.pop() {
+                    answer(upload, Err(error));
+                }
+            }
+            Err(error) => self.fail(group, &error).await,
+        }
+    }
+
+    /// What the database met with, all of them met with: to try each alone would hold up the next
+    /// group as many times as long. Else one of them may be at fault, and each stands or falls alone.
+    async fn fail(&self, group: &mut Vec<Upload>, error: &StoreError) {
+        for upload in group.drain(..) {
+            match error.of_all() {
+                Some(error) => answer(upload, Err(error)),
+                None => self.write_alone(upload).await,
             }
         }
-        Err(error) => fail_group(db, known, group, &error).await,
     }
-}
 
-/// What the database met with, all of them met with: to try each alone would hold up the next group
-/// as many times as long. Else one of them may be at fault, and each stands or falls alone.
-async fn fail_group(db: &Db, known: &KnownMetrics, group: &mut Vec<Upload>, error: &StoreError) {
-    for upload in group.drain(..) {
-        match error.of_all() {
-            Some(error) => answer(upload, Err(error)),
-            None => write_alone(db, known, upload).await,
-        }
+    async fn write_alone(&self, upload: Upload) {
+        let committed = self.commit(std::slice::from_ref(&upload)).await;
+        let recorded = committed.and_then(|recorded| recorded.into_iter().next().ok_or_else(gone));
+        answer(upload, recorded);
     }
-}
 
-async fn write_alone(db: &Db, known: &KnownMetrics, upload: Upload) {
-    let committed = commit(db, known, std::slice::from_ref(&upload)).await;
-    let recorded = committed.and_then(|recorded| recorded.into_iter().next().ok_or_else(gone));
-    answer(upload, recorded);
+    /// Stores the runs of `group`. A panic costs the group alone, not all uploads that come after it.
+    async fn commit(&self, group: &[Upload]) -> Result<Vec<Recorded>, StoreError> {
+        // What a panic leaves behind is a session, which closes its connection, and a cache that
+        // only ever learns what is committed.
+        AssertUnwindSafe(within(self.limit, self.commit_once(group)))
+            .catch_unwind()
+            .await
+            .unwrap_or(Err(StoreError::Other(sqlx::Error::WorkerCrashed)))
+    }
+
+    async fn commit_once(&self, group: &[Upload]) -> Result<Vec<Recorded>, StoreError> {
+        let mut session = self.db.write().await?;
+        let runs: Vec<(&Run, &Narrow)> = group
+            .iter()
+            .map(|upload| (&upload.run, &upload.narrow))
+            .collect();
+        let recorded = record_all(&mut session, &self.known, &runs).await?;
+        session.finish();
+        Ok(recorded)
+    }
 }
 
 fn gone() -> StoreError {
     StoreError::Unreachable(sqlx::Error::WorkerCrashed)
-}
-
-/// Stores the runs of `group`. A panic costs the group alone, not all uploads that come after it.
-async fn commit(
-    db: &Db,
-    known: &KnownMetrics,
-    group: &[Upload],
-) -> Result<Vec<Recorded>, StoreError> {
-    // What a panic leaves behind is a session, which closes its connection, and a cache that only
-    // ever learns what is committed.
-    AssertUnwindSafe(commit_once(db, known, group))
-        .catch_unwind()
-        .await
-        .unwrap_or(Err(StoreError::Other(sqlx::Error::WorkerCrashed)))
-}
-
-async fn commit_once(
-    db: &Db,
-    known: &KnownMetrics,
-    group: &[Upload],
-) -> Result<Vec<Recorded>, StoreError> {
-    let mut session = db.write().await?;
-    let runs: Vec<(&Run, &Narrow)> = group
-        .iter()
-        .map(|upload| (&upload.run, &upload.narrow))
-        .collect();
-    let recorded = record_all(&mut session, known, &runs).await?;
-    session.finish();
-    Ok(recorded)
 }
 
 /// A client that has gone needs no answer.
