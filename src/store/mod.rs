@@ -1,6 +1,7 @@
 //! Keeps runs and answers for them. The only place that names `sqlx` or `sea-query`.
 //!
-//! [`Store`] has whole use cases as methods, one transaction each. The statements are written once,
+//! [`Store`] has whole use cases as methods, one transaction each, but that uploads
+//! which wait for the database share one. The statements are written once,
 //! with `sea-query`, and go out in one of three ways that `db` alone tells apart: bound to SQLite,
 //! bound to a server of MySQL's protocol, or as plain text for a server that cannot prepare.
 //!
