@@ -1,0 +1,2 @@
+//! Runs what is measured, and reads what it leaves. Prints nothing: whoever measures is told how it
+//! goes, and gets numbers or a reason.
