@@ -8,6 +8,7 @@ mod health;
 mod history;
 mod logging;
 mod migrate;
+mod provenance;
 mod serve;
 mod shown;
 mod token;
