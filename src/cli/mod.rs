@@ -11,6 +11,7 @@ mod history;
 mod logging;
 mod measure;
 mod migrate;
+mod provenance;
 mod serve;
 mod shown;
 mod sizes;

@@ -14,6 +14,12 @@ use crate::domain::{Fault, Scope};
 use crate::http::{FieldDifferenceBody, MetricDifferenceBody};
 use crate::store::RunId;
 
+/// The kind of problem whose remedy is another token with the same scope.
+const OUTSIDE_GRANT: &str = "outside-grant";
+
+const CHECK_ADDRESS: &str = "the address of the service is perhaps wrong: check --server \
+                             (PERF_TRACKING_URL), and the path in it";
+
 const CHECK_SERVER: &str = "check --server (PERF_TRACKING_URL), and that the service runs";
 
 /// Why there is no answer that can be used.
@@ -70,9 +76,11 @@ pub(super) struct Problem {
     retry_after: Option<Duration>,
 }
 
-/// A problem has a title; its kind adds nothing for a person.
+/// A problem has a title; its kind says nothing more to a person, but tells what to advise.
 #[derive(Clone, Debug, Deserialize)]
 struct ProblemText {
+    #[serde(default, rename = "type")]
+    kind: String,
     title: String,
     #[serde(default)]
     detail: String,
@@ -161,6 +169,11 @@ impl ClientError {
         }
     }
 
+    /// Whether the token may write runs, but not this one.
+    pub fn is_outside_claims(&self) -> bool {
+        matches!(&self.0.failure, Failure::Problem(problem) if problem.is_outside_claims())
+    }
+
     /// What went wrong in a few words, without the place and the advice.
     pub fn reason(&self) -> String {
         match &self.0.failure {
@@ -197,6 +210,9 @@ impl ClientError {
                     .to_owned(),
             ),
             Failure::Problem(problem) => problem.advice(),
+            Failure::Foreign(refusal) if refusal.status == StatusCode::NOT_FOUND => Some(format!(
+                "{CHECK_ADDRESS}, and the proxies in front of the service"
+            )),
             Failure::Foreign(_) | Failure::TooLong => Some(
                 "check --server (PERF_TRACKING_URL), and the proxies in front of the service"
                     .to_owned(),
@@ -294,7 +310,21 @@ impl Problem {
         format!("{head}: {}", one_line(detail))
     }
 
+    fn is_outside_claims(&self) -> bool {
+        self.status == StatusCode::FORBIDDEN && self.body.kind == OUTSIDE_GRANT
+    }
+
     fn advice(&self) -> Option<String> {
+        // Everything that the commands ask for is there, on a service that is asked at its address.
+        if matches!(
+            self.status,
+            StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED
+        ) {
+            return Some(CHECK_ADDRESS.to_owned());
+        }
+        if self.is_outside_claims() {
+            return Some(CLAIMS_ADVICE.to_owned());
+        }
         let (scope, has_token) = self.token?;
         let advice = token_advice(scope);
         match (self.status, has_token) {
@@ -304,6 +334,12 @@ impl Problem {
         }
     }
 }
+
+/// How to get a token that reaches to a run.
+const CLAIMS_ADVICE: &str = "\
+the scope is right: use a token that is not narrowed, or is narrowed to what this run is of. \
+`perf-tracking token inspect` shows what a token is narrowed to, and the flags --repo, --branch, \
+--workload and --pipeline of `perf-tracking token issue` narrow one";
 
 /// How to get a token for `scope`, and where to put it.
 pub(crate) fn token_advice(scope: Scope) -> String {
