@@ -335,9 +335,14 @@ fn other_parameters_are_3_and_nothing_is_fetched() {
 #[test]
 fn an_accepted_step_lets_the_change_pass_that_makes_it() {
     let place = Place::with_change(&[("callgrind.ir", "1080000000"), UNCHANGED[1], UNCHANGED[2]]);
-    let accepted = "[[accepted]]\nmetric = \"callgrind.ir\"\nsince_date = 2026-11-30\nmin_runs = 0\nwhy = \"checksums on every page\"\nby = \"Ada Lovelace\"\n";
+    let accepted = "[[accepted]]\nmetric = \"callgrind.ir\"\nsince_date = 2026-11-30\nup_to = 1_081_000_000\nwhy = \"checksums on every page\"\nby = \"Ada Lovelace\"\n";
     place.write("gate.toml", &format!("{RULES}\n{accepted}"));
     assert_snapshot!("accepted", place.gate(&[]).shown());
+    place.write(
+        "metrics.json",
+        &document(&[("callgrind.ir", "1081000001"), UNCHANGED[1], UNCHANGED[2]]).to_string(),
+    );
+    assert_snapshot!("beyond-a-step", place.gate(&[]).shown());
 }
 
 #[test]

@@ -59,7 +59,8 @@ fn what_is_commented_out_in_the_default_text_fits_too() {
         .collect();
     let policy = Policy::parse(&text).unwrap_or_else(|faults| panic!("{faults:?}\n{text}"));
     assert_eq!(policy.parameters.unwrap().len(), 3);
-    assert_eq!(policy.accepted[0].min_runs, Some(0));
+    assert_eq!(policy.accepted[0].min_runs, Some(1));
+    assert_eq!(policy.accepted[0].up_to, "1080000000".parse().ok());
     assert_eq!(
         policy.accepted[0].series.branch.as_ref().unwrap().as_str(),
         "main"
@@ -158,6 +159,8 @@ since_commit = "abc"
 since_date = 2026-13-01
 why = "w"
 by = "b"
+min_runs = 0
+up_to = "1"
 "#;
     // A text that does not parse is told of by itself.
     assert_eq!(faults(text).len(), 1);
@@ -188,6 +191,8 @@ by = "b"
             "22:7: `why` must say something",
             "25:16: `since_commit` must be 40 hexadecimal digits, the whole name of a commit",
             "26:14: `since_date` stands beside `since_commit`; keep one of them",
+            "29:12: `min_runs` must be a whole number from 1 to 10000",
+            "30:9: `up_to` must be a number, is a string",
         ]
     );
 }

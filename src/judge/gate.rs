@@ -127,10 +127,24 @@ pub enum Finding {
         /// How many values history has.
         runs: u32,
     },
-    /// The first value after an accepted step, which asks for none before it.
-    Accepted,
+    /// No worse than the value up to which a step is accepted, of whose level there are too few
+    /// values. The comparisons are with windows that no step cuts.
+    Accepted(YoungLevel),
+    /// Worse than that value. The comparisons are as there.
+    BeyondStep(YoungLevel),
     /// Not judged.
     Skipped(Skip),
+}
+
+/// The level after an accepted step that has too few values to judge by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct YoungLevel {
+    /// How many there are.
+    pub runs: u32,
+    /// How many are needed.
+    pub needed: u32,
+    /// What a candidate is held to until then.
+    pub up_to: Value,
 }
 
 /// Why a metric is not judged.
@@ -152,7 +166,7 @@ pub enum Status {
     Missing,
     /// Too few values.
     Insufficient,
-    /// A step that somebody has accepted.
+    /// Within a step that somebody has accepted.
     Accepted,
     /// Better by more than noise.
     Improved,
@@ -309,22 +323,35 @@ impl<'a> Judge<'a> {
 
     fn metric(&self, metric: &Metric, points: &[HistoryPoint]) -> MetricJudgement {
         let rule = self.policy.rule(&metric.name);
-        let counted = self.counted(&metric.name, points, metric.wallclock);
-        let numbers = rule.with_k(self.policy.windows.k);
-        let sizes = self.policy.windows.sizes.iter();
-        let comparisons: Vec<Comparison> = sizes
-            .filter_map(|&size| {
-                Comparison::new(metric.value, &counted.newest_first, size, &numbers)
-            })
-            .collect();
+        let comparable = self.comparable(points, metric.wallclock);
+        let counted = self.counted(&metric.name, &comparable);
+        let mut comparisons = self.comparisons(metric.value, &rule, &counted.newest_first);
+        let finding = self.finding(metric, &rule, &counted, &comparisons);
+        if matches!(finding, Finding::Accepted(_) | Finding::BeyondStep(_)) {
+            comparisons = self.comparisons(metric.value, &rule, &self.newest(&comparable));
+        }
         MetricJudgement {
             name: metric.name.clone(),
             candidate: Some(metric.value),
-            finding: self.finding(metric, &rule, &counted, &comparisons),
+            finding,
             comparisons,
             rule,
             step: counted.step.cloned(),
         }
+    }
+
+    /// A value against each window of `newest_first`.
+    fn comparisons(
+        &self,
+        value: Value,
+        rule: &MetricRule,
+        newest_first: &[Value],
+    ) -> Vec<Comparison> {
+        let numbers = rule.with_k(self.policy.windows.k);
+        let sizes = self.policy.windows.sizes.iter();
+        sizes
+            .filter_map(|&size| Comparison::new(value, newest_first, size, &numbers))
+            .collect()
     }
 
     fn finding(
@@ -342,10 +369,22 @@ impl<'a> Judge<'a> {
         }
         let of_step = counted.step.and_then(|step| step.min_runs);
         let needed = of_step.unwrap_or(self.policy.windows.min_runs);
-        match counted.runs() {
-            runs if runs < needed => Finding::Insufficient { runs, needed },
-            0 => Finding::Accepted,
-            _ => combine(comparisons, self.policy.windows.combine),
+        let runs = counted.runs();
+        if runs >= needed {
+            return combine(comparisons, self.policy.windows.combine);
+        }
+        let Some(up_to) = counted.step.and_then(|step| step.up_to) else {
+            return Finding::Insufficient { runs, needed };
+        };
+        let young = YoungLevel {
+            runs,
+            needed,
+            up_to,
+        };
+        if rule.worse.is_worse(metric.value, up_to) {
+            Finding::BeyondStep(young)
+        } else {
+            Finding::Accepted(young)
         }
     }
 
@@ -355,7 +394,8 @@ impl<'a> Judge<'a> {
         if rule.ignore || (metric.wallclock && !self.gates_wallclock()) {
             return None;
         }
-        let counted = self.counted(&metric.name, &metric.points, metric.wallclock);
+        let comparable = self.comparable(&metric.points, metric.wallclock);
+        let counted = self.counted(&metric.name, &comparable);
         let runs = counted.runs();
         (runs > 0).then(|| MetricJudgement {
             name: metric.name.clone(),
@@ -372,9 +412,9 @@ impl<'a> Judge<'a> {
         classes.contains(&self.candidate.host_class)
     }
 
-    /// The values that count: not the candidate's own, of a clock those of its class of hosts
-    /// alone, and none from before the newest accepted step.
-    fn counted(&self, name: &MetricName, points: &[HistoryPoint], wallclock: bool) -> Counted<'a> {
+    /// The values that can be compared, newest first: not the candidate's own, and of a clock those
+    /// of its class of hosts alone.
+    fn comparable<'p>(&self, points: &'p [HistoryPoint], wallclock: bool) -> Vec<&'p HistoryPoint> {
         let own = self.candidate.commit.as_ref();
         let mut comparable: Vec<&HistoryPoint> = points
             .iter()
@@ -383,22 +423,33 @@ impl<'a> Judge<'a> {
             .collect();
         comparable.sort_by_key(|point| std::cmp::Reverse(position(point)));
         comparable.dedup_by_key(|point| point.run_id);
+        comparable
+    }
+
+    /// Of the values that can be compared, those that count: none from before the newest accepted
+    /// step.
+    fn counted(&self, name: &MetricName, comparable: &[&HistoryPoint]) -> Counted<'a> {
         let start = self.start(name);
         let is_new = |point: &&HistoryPoint| {
             start.is_none_or(|(oldest, _)| Oldest::Run(position(point)) >= oldest)
         };
         let new = comparable.iter().take_while(|point| is_new(point)).count();
-        let largest = usize::try_from(self.policy.windows.largest()).unwrap_or(usize::MAX);
         Counted {
-            newest_first: comparable[..new]
-                .iter()
-                .take(largest)
-                .map(|p| p.value)
-                .collect(),
+            newest_first: self.newest(&comparable[..new]),
             step: start
                 .map(|(_, step)| step)
-                .filter(|_| new < comparable.len().min(largest)),
+                .filter(|_| new < comparable.len().min(self.largest())),
         }
+    }
+
+    /// As many of the newest as the largest window takes.
+    fn newest(&self, newest_first: &[&HistoryPoint]) -> Vec<Value> {
+        let newest = newest_first.iter().take(self.largest());
+        newest.map(|point| point.value).collect()
+    }
+
+    fn largest(&self) -> usize {
+        usize::try_from(self.policy.windows.largest()).unwrap_or(usize::MAX)
     }
 
     /// The newest accepted step of a metric that is known to have happened.
@@ -471,10 +522,10 @@ impl Finding {
         match self {
             Self::Pass => Status::Pass,
             Self::Improved => Status::Improved,
-            Self::Regression => Status::Regression,
+            Self::Regression | Self::BeyondStep(_) => Status::Regression,
             Self::Insufficient { .. } => Status::Insufficient,
             Self::Missing { .. } => Status::Missing,
-            Self::Accepted => Status::Accepted,
+            Self::Accepted(_) => Status::Accepted,
             Self::Skipped(_) => Status::Skipped,
         }
     }

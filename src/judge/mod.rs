@@ -21,7 +21,7 @@ pub mod window;
 
 pub use gate::{
     Candidate, Conclusion, Finding, History, HistoryPoint, Judgement, MetricHistory,
-    MetricJudgement, Obstacle, Skip, Status, judge, obstacles,
+    MetricJudgement, Obstacle, Skip, Status, YoungLevel, judge, obstacles,
 };
 pub use policy::{
     AcceptedStep, Combine, MetricRule, OnInsufficient, Pattern, Place, Policy, SeriesFilter, Since,

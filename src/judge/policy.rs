@@ -112,9 +112,11 @@ pub struct AcceptedStep {
     pub why: String,
     /// Who accepted it.
     pub by: String,
-    /// Fewer values than this from the step on are too few; `None` for the general number. With 0,
-    /// the change that makes the step passes.
+    /// Fewer values than this from the step on are too few; `None` for the general number.
     pub min_runs: Option<u32>,
+    /// The last value that passes while there are too few values from the step on: of the change
+    /// that makes the step, and of those after it. `None` lets none pass.
+    pub up_to: Option<Value>,
     /// The line of `gate.toml`.
     pub line: usize,
 }
