@@ -46,6 +46,7 @@ What makes numbers repeat:
   Processes that the program forks are counted with it; programs that it starts are with
   --trace-children. What a process did before it became another program (exec) may be left out.
   Counts of several processes are summed; of their heaps the largest is taken.
+  The command line does not become a parameter: name with --parameter what makes the number.
 
 When the program fails:
   The first pass in which it exits with another code than 0, or is killed, is the last. The document

@@ -1,5 +1,7 @@
 //! `perf-tracking upload`: stores one run.
 
+mod conflict;
+
 use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{self, IsTerminal as _, Read};
@@ -7,17 +9,16 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use clap::Args;
-use comfy_table::{Table, presets};
 
 use super::provenance::Detector;
 use super::{Outcome, client, note, print, shown};
-use crate::client::{Client, ClientError, Conflict, tame, token_advice};
+use crate::client::{Client, ClientError, tame, token_advice};
 use crate::config::ClientArgs;
 use crate::domain::{
     Branch, Change, CommitSha, Document, Fault, JsonText, Patchset, Pipeline, Provenance, Repo,
     Run, RunDate, Scope, Tag, Upload,
 };
-use crate::http::{MeasuredBody, Outcome as Recorded, RecordAnswer};
+use crate::http::{Outcome as Recorded, RecordAnswer};
 
 /// Store a run: the numbers that one commit measured
 ///
@@ -349,7 +350,7 @@ fn refused(error: ClientError, prepared: &Prepared, json: bool) -> anyhow::Resul
     };
     note(format_args!(
         "{}{sent}",
-        differences(&conflict, &prepared.run)
+        conflict::differences(&conflict, &identity(&prepared.run))
     ));
     if json && let Some(text) = error.problem_text() {
         print(&format!("{}\n", text.trim_end()))?;
@@ -363,40 +364,4 @@ fn sent_was(origins: &[String]) -> String {
         "" => String::new(),
         lines => format!("\nsent was:{lines}"),
     }
-}
-
-fn differences(conflict: &Conflict, run: &Run) -> String {
-    let mut table = Table::new();
-    table
-        .load_style(presets::NOTHING)
-        .set_header(["", "stored", "sent"]);
-    for field in &conflict.fields {
-        let side = |side: &Option<String>| side.as_deref().map_or_else(|| "none".to_owned(), tame);
-        table.add_row([tame(&field.field), side(&field.stored), side(&field.sent)]);
-    }
-    for metric in &conflict.metrics {
-        let name = match metric.dim_key.as_str() {
-            "" => metric.metric_key.to_string(),
-            dim => format!("{} {dim}", metric.metric_key),
-        };
-        let clocks_differ = matches!(
-            (&metric.stored, &metric.sent),
-            (Some(stored), Some(sent)) if stored.wallclock != sent.wallclock
-        );
-        let side = |side: &Option<MeasuredBody>| match side {
-            None => "none".to_owned(),
-            Some(side) if clocks_differ && side.wallclock => format!("{} wallclock", side.value),
-            Some(side) => side.value.to_string(),
-        };
-        table.add_row([name, side(&metric.stored), side(&metric.sent)]);
-    }
-    for column in table.column_iter_mut() {
-        column.set_padding((2, 0));
-    }
-    format!(
-        "error: run {} is stored with other content, and stays as it is: {}\n{}",
-        conflict.run_id,
-        identity(run),
-        table.trim_fmt()
-    )
 }

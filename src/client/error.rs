@@ -1,5 +1,7 @@
 //! What went wrong, where, and what to do about it. Never holds a token.
 
+mod refusal;
+
 use std::error::Error;
 use std::fmt;
 use std::io;
@@ -8,6 +10,11 @@ use std::time::Duration;
 use reqwest::StatusCode;
 use serde::Deserialize;
 use url::Url;
+
+pub(super) use refusal::Refusal;
+pub(crate) use refusal::tame;
+
+use refusal::one_line;
 
 use super::retry;
 use crate::domain::{Fault, Scope};
@@ -86,16 +93,6 @@ struct ProblemText {
     detail: String,
     #[serde(default)]
     errors: Vec<Fault>,
-}
-
-/// An answer without a problem in it.
-#[derive(Clone, Debug)]
-pub(super) struct Refusal {
-    status: StatusCode,
-    content_type: Option<String>,
-    /// How it starts, on one line.
-    start: String,
-    pub(super) retry_after: Option<Duration>,
 }
 
 /// How an upload differs from the run that its identity stands for.
@@ -348,57 +345,6 @@ pub(crate) fn token_advice(scope: Scope) -> String {
          where the service keeps its secret; give it in a file with --token-file \
          (PERF_TRACKING_TOKEN_FILE) or in the variable PERF_TRACKING_TOKEN"
     )
-}
-
-impl Refusal {
-    /// How an answer starts.
-    pub(super) fn text(status: StatusCode, content_type: Option<&str>, text: &str) -> Self {
-        const ENOUGH: usize = 100;
-        const LOOKED_AT: usize = 4096;
-        let beginning: String = text.chars().take(LOOKED_AT).collect();
-        let line = one_line(&beginning);
-        let mut start: String = line.chars().take(ENOUGH).collect();
-        if start.len() < line.len() || beginning.len() < text.len() {
-            start.push('…');
-        }
-        Self {
-            status,
-            content_type: content_type.map(one_line),
-            start,
-            retry_after: None,
-        }
-    }
-}
-
-impl fmt::Display for Refusal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "{} with an answer that is not the service's",
-            self.status
-        )?;
-        if let Some(content_type) = &self.content_type {
-            write!(f, ", {content_type}")?;
-        }
-        if self.start.is_empty() {
-            f.write_str(", empty")
-        } else {
-            write!(f, ": {}", self.start)
-        }
-    }
-}
-
-/// A stranger's text for a terminal: no control characters, one line.
-fn one_line(text: &str) -> String {
-    let words = text.split(|c: char| c.is_whitespace() || c.is_control());
-    let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
-    words.join(" ")
-}
-
-/// A stranger's text for a terminal, with all its spaces: what would move the cursor, colour the
-/// screen or begin a line is shown as �.
-pub(crate) fn tame(text: &str) -> String {
-    text.replace(char::is_control, "\u{fffd}")
 }
 
 /// The cause that an error comes down to; what stands around it names the address once more.

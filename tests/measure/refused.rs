@@ -118,3 +118,24 @@ fn a_child_that_is_killed_before_it_wrote_gives_no_number() {
         "{told}"
     );
 }
+
+#[test]
+fn a_valgrind_that_fails_is_no_failure_of_the_program() {
+    let place = Place::new();
+    fs::create_dir(place.path("bin")).unwrap();
+    let valgrind = place.path("bin/valgrind");
+    let script = "#!/bin/sh\necho 'valgrind: failed to start tool' >&2\nexit 1\n";
+    fs::write(&valgrind, script).unwrap();
+    fs::set_permissions(&valgrind, fs::Permissions::from_mode(0o755)).unwrap();
+    let mut command = place.command(&[], &[worker().to_str().unwrap(), "work", "1"]);
+    let output = command.env("PATH", place.path("bin")).output().unwrap();
+    let left = place.left(output);
+    assert_eq!(left.code, Some(2));
+    for said in [
+        "valgrind: failed to start tool\n",
+        "left no file of the program, which ended with exit code 1",
+    ] {
+        assert!(left.stderr.contains(said), "{}", left.stderr);
+    }
+    assert!(!place.has_document());
+}

@@ -152,6 +152,7 @@ fn github(read: &Reader<'_>) -> Option<Clues> {
         Some(name) if name.text.starts_with("pull_request") => github_pull_request(read),
         Some(name) if name.text == "merge_group" => github_merge_group(read),
         Some(name) if name.text == "workflow_run" => github_workflow_run(read),
+        Some(name) if name.text == "issue_comment" => github_comment(read),
         _ => github_ref(read),
     };
     Some(Clues { repo, ..about })
@@ -225,6 +226,24 @@ fn github_workflow_run(read: &Reader<'_>) -> Clues {
         commit: Some(event.commit("/workflow_run/head_sha")),
         change: event.text("/workflow_run/pull_requests/0/number"),
         proposed,
+        ..Clues::default()
+    }
+}
+
+/// A comment on a pull request starts its workflow on the default branch, and does not say which
+/// commit or branch it is about.
+fn github_comment(read: &Reader<'_>) -> Clues {
+    let event = Event::read(read);
+    if event.0.is_ok() && event.json("/issue/pull_request").is_none() {
+        return github_ref(read);
+    }
+    Clues {
+        commit: Some(Err(
+            "GITHUB_SHA is of the default branch, and the comment may be on another commit"
+                .to_owned(),
+        )),
+        change: event.text("/issue/number"),
+        proposed: Some("GITHUB_EVENT_NAME is issue_comment".into()),
         ..Clues::default()
     }
 }

@@ -433,6 +433,20 @@ fn github_merge_queue_and_workflow_run() {
 }
 
 #[test]
+fn github_comment_on_a_pull_request() {
+    let comment = github("issue_comment", "refs/heads/main");
+    let issue = comment.clone().event(json!({"issue": {"number": 7}}));
+    assert_eq!(issue.told()[2], GITHUB_COMMIT);
+    let request = json!({"issue": {"number": 7, "pull_request": {"url": "https://h"}}});
+    let request = comment.event(request);
+    let told = request.told();
+    assert_eq!(told[1], "change 7 (from issue.number in GITHUB_EVENT_PATH)");
+    assert!(told[2].starts_with("branch: nothing names"), "{told:?}");
+    assert!(told[3].starts_with("commit: GITHUB_SHA is of the default branch"));
+    assert_refuses_promote(&request, "GITHUB_EVENT_NAME is issue_comment");
+}
+
+#[test]
 fn gitlab() {
     let common = Around::detached().with(&[
         ("GITLAB_CI", "true"),
