@@ -7,7 +7,7 @@ use serde_json::{Value as Json, json};
 use tempfile::TempDir;
 
 use super::condition;
-use super::project::Project;
+use super::project::{Files, Project};
 use super::shell::{self, Left, Variables};
 use super::support::service::{Service, ServiceOptions};
 use super::{reader, recipe, stored_runs, writer};
@@ -414,7 +414,7 @@ fn a_new_architecture_has_no_history(github: &GitHub<'_>) {
 }
 
 fn an_improvement_merges(github: &GitHub<'_>) -> String {
-    let improve = |files: &super::project::Files| files.set_rounds(90);
+    let improve = |files: &Files| files.set_rounds(90);
     let run = github.play(&Event::PullRequest(&github.project.propose(improve)));
     let said = [
         "improved  callgrind.ir ",
@@ -431,11 +431,11 @@ fn an_improvement_merges(github: &GitHub<'_>) -> String {
 
 fn the_new_level_holds_once_its_step_is_accepted(github: &GitHub<'_>, improved: &str) {
     // 5 % more than the new level, and less than the old one.
-    let lose_half = |files: &super::project::Files| files.set_rounds(95);
+    let lose_half = |files: &Files| files.set_rounds(95);
     let run = github.play(&Event::PullRequest(&github.project.propose(lose_half)));
     run.assert_judged(0, &["passed"]);
 
-    let accept = |files: &super::project::Files| {
+    let accept = |files: &Files| {
         let step = format!(
             "\n[[accepted]]\nmetric = \"callgrind.*\"\nsince_commit = \"{improved}\"\n\
              min_runs = 1\nwhy = \"a tenth less work\"\nby = \"Ada Lovelace\"\n"
@@ -453,32 +453,45 @@ fn the_new_level_holds_once_its_step_is_accepted(github: &GitHub<'_>, improved: 
 
 /// A step that a change makes on purpose: accepted in the change itself, so far and no further.
 fn a_wanted_step_passes_up_to_where_it_is_accepted(github: &GitHub<'_>) {
-    let measured = github.project.propose(|files| files.set_rounds(120));
+    let project = github.project;
+    let measured = project.propose(|files| files.set_rounds(120));
     let run = github.play(&Event::PullRequest(&measured));
     run.assert_judged(1, &["callgrind.ir"]);
     let document = run.artifact("metrics/metrics.json").unwrap();
+    let since = project.date(&measured);
     let step = |key: &str| {
         let up_to = value(&document, key) / 1000 * 1001;
         format!(
-            "\n[[accepted]]\nmetric = \"{key}\"\nsince_date = 2026-03-01\nup_to = {up_to}\n\
+            "\n[[accepted]]\nmetric = \"{key}\"\nsince_date = {since}\nup_to = {up_to}\n\
              why = \"a better answer\"\nby = \"Ada Lovelace\"\n"
         )
     };
     let steps = step("callgrind.ir") + &step("callgrind.estimated_cycles");
     let with_rounds = |rounds| {
-        github.project.propose(|files| {
+        let steps = &steps;
+        move |files: &Files| {
             files.set_rounds(rounds);
-            files.append("gate.toml", &steps);
-        })
+            files.append("gate.toml", steps);
+        }
     };
-    let run = github.play(&Event::PullRequest(&with_rounds(120)));
+    let run = github.play(&Event::PullRequest(&project.propose(with_rounds(121))));
+    let said = [
+        "regression  callgrind.ir ",
+        "up to which a step is accepted",
+    ];
+    run.assert_judged(1, &said);
+    let run = github.play(&Event::PullRequest(&project.propose(with_rounds(120))));
     run.assert_judged(0, &["accepted  callgrind.ir ", "2 within an accepted step"]);
-    let run = github.play(&Event::PullRequest(&with_rounds(121)));
+
+    let merged = project.merge(with_rounds(120));
+    github
+        .play(&Event::Push(&merged))
+        .left
+        .assert(0, &["created"]);
+    let next = project.propose(|files| files.add_comment("next"));
+    let run = github.play(&Event::PullRequest(&next));
     run.assert_judged(
-        1,
-        &[
-            "regression  callgrind.ir ",
-            "up to which a step is accepted",
-        ],
+        0,
+        &["accepted  callgrind.ir ", "1 run is there, 5 are needed"],
     );
 }
