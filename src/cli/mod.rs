@@ -1,19 +1,24 @@
 //! The command line: one file a subcommand, from flags over a call to an [`Outcome`].
 
+mod about;
 mod client;
 mod clock;
 mod document;
 mod gate;
+mod gathered;
 mod health;
 mod history;
 mod logging;
+mod measure;
 mod migrate;
 mod provenance;
 mod serve;
 mod shown;
+mod sizes;
 mod token;
 mod upload;
 mod welcome;
+mod whole_file;
 
 use std::fmt;
 use std::io::{self, Write};
@@ -90,6 +95,7 @@ Run `perf-tracking COMMAND --help` for the settings of a command and examples.";
 enum Command {
     Serve(ServeArgs),
     Migrate(MigrateArgs),
+    Measure(Box<measure::MeasureArgs>),
     Document(Box<document::DocumentArgs>),
     Gate(Box<gate::GateArgs>),
     Upload(upload::UploadArgs),
@@ -113,6 +119,7 @@ impl Cli {
         match self.command {
             Command::Serve(args) => serve::run(args),
             Command::Migrate(args) => migrate::run(args),
+            Command::Measure(args) => args.run(),
             Command::Document(args) => args.run(),
             Command::Gate(args) => args.run(),
             Command::Upload(args) => upload::run(args),
