@@ -1,7 +1,8 @@
 use proptest::prelude::*;
 
+use super::super::finding::Conclusion;
 use super::*;
-use crate::domain::{DimKey, MetricKey};
+use crate::domain::{DimKey, MetricKey, Parameter};
 
 const OWN: &str = "ffffffffffffffffffffffffffffffffffffffff";
 

@@ -19,7 +19,7 @@ struct GitLab<'a> {
     recipe: Json,
     project: &'a Project,
     read_token: String,
-    /// Protected: for the pipelines of protected branches alone.
+    /// For the pipelines of protected branches alone, and in those for the environment `perf-promote`.
     write_token: String,
 }
 
@@ -69,7 +69,6 @@ impl<'a> GitLab<'a> {
                 ("CI_PIPELINE_SOURCE", "push"),
                 ("CI_COMMIT_BRANCH", "main"),
                 ("CI_COMMIT_REF_PROTECTED", "true"),
-                ("PERF_TRACKING_WRITE_TOKEN", &self.write_token),
             ]),
             Event::MergeRequest(_) | Event::Fork(_) => variables.extend([
                 ("CI_PIPELINE_SOURCE", "merge_request_event"),
@@ -94,6 +93,7 @@ impl<'a> GitLab<'a> {
     fn play(&self, event: &Event<'_>) -> Pipeline {
         let (Event::Push(sha) | Event::MergeRequest(sha) | Event::Fork(sha)) = event;
         let variables = self.variables(event);
+        let is_protected = matches!(event, Event::Push(_));
         assert!(ruled_in(&self.recipe["workflow"], &variables));
         let mut pipeline = Pipeline {
             left: Left {
@@ -109,6 +109,11 @@ impl<'a> GitLab<'a> {
                 if pipeline.left.code == 0 && ruled_in(job, &variables) {
                     pipeline.jobs.push(name.clone());
                     let checkout = self.project.checkout(sha);
+                    let mut variables = variables.clone();
+                    if is_protected && job["environment"] == "perf-promote" {
+                        let name = "PERF_TRACKING_WRITE_TOKEN".to_owned();
+                        variables.insert(name, self.write_token.clone());
+                    }
                     pipeline.left = play_job(job, checkout.path(), &variables, &pipeline.artifacts);
                 }
             }
