@@ -463,7 +463,7 @@ fn init_writes_rules_that_the_gate_takes_and_never_overwrites_any() {
 #[test]
 fn explain_names_the_rule_that_holds_and_those_it_overrules() {
     let place = Place::new();
-    let rules = "[[metric]]\npattern = \"callgrind.*\"\nfloor = \"4 %\"\nfloor_absolute = 1000\n[[metric]]\npattern = \"*.ir\"\nfloor = \"2 %\"\n[[accepted]]\nmetric = \"*\"\nsince_date = 2026-11-30\nwhy = \"a new compiler\"\nby = \"Ada Lovelace\"\n";
+    let rules = "[[metric]]\npattern = \"callgrind.*\"\nfloor = \"4 %\"\nfloor_absolute = 1000\n[[metric]]\npattern = \"*.ir\"\nfloor = \"2 %\"\n[[accepted]]\nmetric = \"*\"\nsince_date = 2026-11-30\nup_to = 2_000_000\nwhy = \"a new compiler\"\nby = \"Ada Lovelace\"\n";
     place.write("gate.toml", rules);
     let explained: String = ["callgrind.ir", "callgrind.l1_misses", "size.plugin_count"]
         .iter()

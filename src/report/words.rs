@@ -302,8 +302,11 @@ pub fn explain(policy: &Policy, name: &MetricName, config: &str) -> String {
         .iter()
         .filter(|step| step.pattern.matches(name.metric_key.as_str()))
     {
+        let up_to = step.up_to.map_or_else(String::new, |value| {
+            format!(", up to {} while it is young", number::value(value))
+        });
         lines.push(format!(
-            "  accepted step: {}: {}, by {}",
+            "  accepted step: {}{up_to}: {}, by {}",
             step_place(step, config),
             step.why,
             step.by
