@@ -25,7 +25,7 @@ fn help(command: &[&str]) -> String {
 
 #[test]
 fn help_of_every_command() {
-    let commands: [&[&str]; 16] = [
+    let commands: [&[&str]; 18] = [
         &[],
         &["serve"],
         &["migrate"],
@@ -37,6 +37,8 @@ fn help_of_every_command() {
         &["gate", "explain"],
         &["upload"],
         &["history"],
+        &["export"],
+        &["backfill"],
         &["health"],
         &["token"],
         &["token", "issue"],
@@ -64,8 +66,8 @@ fn no_command_is_left_out() {
     assert_eq!(
         commands(&[]),
         [
-            "serve", "migrate", "document", "gate", "upload", "history", "health", "token",
-            "version", "help"
+            "serve", "migrate", "document", "gate", "upload", "history", "export", "backfill",
+            "health", "token", "version", "help"
         ]
     );
     assert_eq!(commands(&["document"]), ["check", "schema", "help"]);

@@ -37,7 +37,7 @@ pub(super) struct UploadArgs {
 }
 
 /// Ten thousand metrics with the longest names, escaped and indented, have a third of it.
-const MAX_RUN_BYTES: usize = 64 << 20;
+pub(super) const MAX_RUN_BYTES: usize = 64 << 20;
 
 const EXAMPLES: &str = "\
 A run:

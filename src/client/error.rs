@@ -70,9 +70,11 @@ pub(super) struct Problem {
     retry_after: Option<Duration>,
 }
 
-/// A problem has a title; its kind adds nothing for a person.
+/// A problem has a title; its kind adds nothing for a person, and may be one that is not known here.
 #[derive(Clone, Debug, Deserialize)]
 struct ProblemText {
+    #[serde(default, rename = "type")]
+    kind: String,
     title: String,
     #[serde(default)]
     detail: String,
@@ -140,6 +142,29 @@ impl ClientError {
             Failure::Problem(problem) => problem.retry_after,
             Failure::Foreign(refusal) => refusal.retry_after,
             _ => None,
+        }
+    }
+
+    /// Whether it is the upload itself that is refused, so that another may well be taken.
+    pub fn is_of_the_run(&self) -> bool {
+        let Failure::Problem(problem) = &self.0.failure else {
+            return false;
+        };
+        match problem.status {
+            StatusCode::BAD_REQUEST
+            | StatusCode::CONFLICT
+            | StatusCode::PAYLOAD_TOO_LARGE
+            | StatusCode::UNPROCESSABLE_ENTITY => true,
+            StatusCode::FORBIDDEN => problem.body.kind == "outside-grant",
+            _ => false,
+        }
+    }
+
+    /// Everything that does not fit in what was sent, as the service lists it.
+    pub fn faults(&self) -> &[Fault] {
+        match &self.0.failure {
+            Failure::Problem(problem) => &problem.body.errors,
+            _ => &[],
         }
     }
 
