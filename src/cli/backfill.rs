@@ -170,8 +170,8 @@ pub(super) fn run(args: BackfillArgs) -> anyhow::Result<Outcome> {
     let bar = progress::start(sources.size());
     let (sender, entries) = mpsc::channel(READ_AHEAD);
     let reading = bar.clone();
-    // A thread of its own, which nobody waits for: it may hang in a read of standard input.
-    std::thread::spawn(move || {
+    // A thread of its own, as it may hang in a read of standard input when all else ends.
+    let reader = std::thread::spawn(move || {
         let mut send = |entry| match sender.blocking_send(entry) {
             Ok(()) => ControlFlow::Continue(()),
             Err(_) => ControlFlow::Break(()),
@@ -192,6 +192,12 @@ pub(super) fn run(args: BackfillArgs) -> anyhow::Result<Outcome> {
         .await
     });
     bar.finish_and_clear();
+    if sent.is_ok()
+        && let Err(panic) = reader.join()
+    {
+        // What it did not read must not be missed without a word.
+        std::panic::resume_unwind(panic);
+    }
     let mut tally = lock(&tally);
     print(&tally.report(false))?;
     if let Err(error) = sent {

@@ -30,7 +30,7 @@ async fn bad_lines_are_told_by_their_number_and_stop_no_other() {
     let world = World::new().await;
     let failed = with(run(5), json!({"succeeded": false}));
     world
-        .load(&[], &lines([run(2), failed]))
+        .load(&["--jobs=1"], &lines([run(2), failed]))
         .await
         .is(0, &table(2, 0, 0, 0), "");
     let conflict = with(
@@ -125,14 +125,7 @@ refused:
   {at}/b/metrics.json: the body: is neither a document, which is an object with a `format_version`, nor a run, which is one with a `commit_sha`
 ");
     let left = world.shell.run(&["backfill", at], "").await;
-    let sorted = |text: &str| {
-        let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
-        lines.sort();
-        lines
-    };
-    // What cannot be looked at is told in the order in which the folder lists it.
-    assert_eq!(sorted(&left.stdout), sorted(&expected), "{}", left.stdout);
-    assert_eq!((left.code, left.stderr.as_str()), (2, ""));
+    left.is(2, &expected, "");
     let again = world
         .shell
         .run(
@@ -223,4 +216,29 @@ async fn a_run_outside_of_a_narrow_token_is_refused_alone() {
         "{left:?}"
     );
     assert!(left.stdout.contains("stable"), "{left:?}");
+}
+
+#[tokio::test]
+async fn what_is_longer_than_any_run_is_refused_and_the_next_line_is_read() {
+    let world = World::new().await;
+    let said = "holds more than any run does (64 MiB)";
+    let left = world.shell.run(&["backfill", "/dev/zero"], "").await;
+    let expected = format!("{}\nrefused:\n  /dev/zero: {said}\n", table(0, 0, 0, 1));
+    left.is(2, &expected, "");
+    let folder = tempfile::tempdir().unwrap();
+    let long = " ".repeat(65 << 20);
+    let text = format!("{}{long}x\n{}", lines([run(1)]), lines([run(2)]));
+    let file = write(folder.path(), "runs.ndjson", &text);
+    let left = world.shell.run(&["backfill", &file], "").await;
+    let expected = format!("{}\nrefused:\n  {file}:2: {said}\n", table(2, 0, 0, 1));
+    left.is(2, &expected, "");
+    // Spread over lines, too.
+    let file = write(
+        folder.path(),
+        "run.json",
+        &format!("{{\n{}", long.replace("  ", " \n")),
+    );
+    let left = world.shell.run(&["backfill", &file], "").await;
+    let expected = format!("{}\nrefused:\n  {file}: {said}\n", table(0, 0, 0, 1));
+    left.is(2, &expected, "");
 }

@@ -63,7 +63,7 @@ impl Sources {
                 files.insert(None, true);
                 continue;
             }
-            for entry in WalkDir::new(path).follow_links(true) {
+            for entry in WalkDir::new(path).follow_links(true).sort_by_file_name() {
                 match entry {
                     Ok(entry) if entry.depth() == 0 && !entry.file_type().is_dir() => {
                         files.insert(Some(entry.into_path()), true);

@@ -97,8 +97,15 @@ pub(super) async fn send(
     }
 }
 
+/// A lane that panics takes the command with it: its runs must not be missed without a word.
 async fn all_end(workers: &mut JoinSet<()>) {
-    while workers.join_next().await.is_some() {}
+    while let Some(ended) = workers.join_next().await {
+        if let Err(error) = ended
+            && error.is_panic()
+        {
+            std::panic::resume_unwind(error.into_panic());
+        }
+    }
 }
 
 /// Puts each entry into the lane of its date.

@@ -83,6 +83,8 @@ struct Lines {
     input: Box<dyn BufRead>,
     number: u64,
     at_end: bool,
+    /// Whether the last line went on after what was read of it.
+    in_long_line: bool,
 }
 
 impl Lines {
@@ -91,6 +93,7 @@ impl Lines {
             input,
             number: 0,
             at_end: false,
+            in_long_line: false,
         }
     }
 
@@ -118,16 +121,15 @@ impl Lines {
     }
 
     fn read_line(&mut self) -> io::Result<(Vec<u8>, u64)> {
-        let mut line = Vec::new();
-        let limit = MAX_RUN_BYTES as u64 + 1;
-        let mut bytes = self
-            .input
-            .by_ref()
-            .take(limit)
-            .read_until(b'\n', &mut line)? as u64;
-        if line.len() > MAX_RUN_BYTES && line.last() != Some(&b'\n') {
+        let mut bytes = 0;
+        if self.in_long_line {
+            // Only now: a line may have no end, and may be all that is wanted.
             bytes += self.input.skip_until(b'\n')? as u64;
         }
+        let mut line = Vec::new();
+        let start = self.input.by_ref().take(MAX_RUN_BYTES as u64 + 1);
+        bytes += { start }.read_until(b'\n', &mut line)? as u64;
+        self.in_long_line = line.len() > MAX_RUN_BYTES && line.last() != Some(&b'\n');
         Ok((line, bytes))
     }
 }
@@ -140,13 +142,14 @@ impl Iterator for Lines {
             self.number += 1;
             let line = Some(self.number);
             match self.read_line() {
-                Ok((_, 0)) => self.at_end = true,
+                Ok((line, _)) if line.is_empty() => self.at_end = true,
+                Ok((json, bytes)) if json.len() > MAX_RUN_BYTES => {
+                    let json = Err(too_long());
+                    return Some(Text { line, json, bytes });
+                }
                 Ok((json, _)) if json.iter().all(u8::is_ascii_whitespace) => {}
                 Ok((json, bytes)) => {
-                    let json = match json.len() {
-                        ..=MAX_RUN_BYTES => Ok(json),
-                        _ => Err(too_long()),
-                    };
+                    let json = Ok(json);
                     return Some(Text { line, json, bytes });
                 }
                 Err(error) => {
