@@ -5,6 +5,7 @@
 //!
 //! - [`domain`]: the words of the project as types, parsed once and valid ever after
 //! - [`collect`]: what measuring tools leave -> metrics; no files, no network
+//! - [`measure`]: runs what is measured, and reads what it leaves; no printing
 //! - [`auth`]: from a token to a grant and back; knows no HTTP
 //! - [`judge`]: from numbers to a verdict; no printing, no I/O
 //! - [`report`]: verdicts and histories as text, Markdown, JSON, JUnit, CSV, OpenMetrics; decides nothing
@@ -22,5 +23,6 @@ pub mod config;
 pub mod domain;
 pub mod http;
 pub mod judge;
+pub mod measure;
 pub mod report;
 pub mod store;

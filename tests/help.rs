@@ -25,10 +25,11 @@ fn help(command: &[&str]) -> String {
 
 #[test]
 fn help_of_every_command() {
-    let commands: [&[&str]; 18] = [
+    let commands: [&[&str]; 19] = [
         &[],
         &["serve"],
         &["migrate"],
+        &["measure"],
         &["document"],
         &["document", "check"],
         &["document", "schema"],
@@ -66,8 +67,8 @@ fn no_command_is_left_out() {
     assert_eq!(
         commands(&[]),
         [
-            "serve", "migrate", "document", "gate", "upload", "history", "export", "backfill",
-            "health", "token", "version", "help"
+            "serve", "migrate", "measure", "document", "gate", "upload", "history", "export",
+            "backfill", "health", "token", "version", "help"
         ]
     );
     assert_eq!(commands(&["document"]), ["check", "schema", "help"]);

@@ -2,17 +2,14 @@
 
 mod check;
 mod gather;
-mod output;
 
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 
 use clap::{Args, Subcommand};
 
-use super::{Outcome, print};
-use crate::domain::{
-    Arch, Distro, Document, Fault, HostClass, Parameter, ParameterName, Parameters, Workload,
-};
+use super::about::AboutArgs;
+use super::{Outcome, print, whole_file};
+use crate::domain::{Document, HostClass};
 
 /// Make a metrics document out of what measuring tools left
 ///
@@ -37,6 +34,8 @@ pub(super) struct DocumentArgs {
     #[command(flatten)]
     about: Option<AboutArgs>,
     #[command(flatten)]
+    how: Option<HowArgs>,
+    #[command(flatten)]
     files: gather::FileArgs,
 }
 
@@ -49,22 +48,10 @@ enum DocumentCommand {
 
 #[derive(Args, Debug)]
 #[command(next_help_heading = "What was measured")]
-struct AboutArgs {
-    /// What was run, such as perf
-    #[arg(long, value_name = "NAME")]
-    workload: Workload,
-    /// The processor architecture, such as amd64
-    #[arg(long, value_name = "NAME")]
-    arch: Arch,
-    /// The distribution that compiled and ran the code, such as trixie
-    #[arg(long, value_name = "NAME")]
-    distro: Distro,
+struct HowArgs {
     /// The kind of host: callgrind for a simulated processor, else a class of real machines
     #[arg(long, value_name = "NAME")]
     host_class: HostClass,
-    /// What the workload was told; a number, true, false or else a text. Repeatable
-    #[arg(long = "parameter", value_name = "NAME=VALUE")]
-    parameters: Vec<NamedParameter>,
     /// The workload did not run to its end
     #[arg(long)]
     failed: bool,
@@ -85,28 +72,12 @@ Examples:
   Is this a document?
     perf-tracking document check metrics.json";
 
-/// A parameter as the command line has it.
-#[derive(Clone, Debug)]
-struct NamedParameter(ParameterName, Parameter);
-
-impl FromStr for NamedParameter {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let (name, value) = text
-            .split_once('=')
-            .ok_or("must be NAME=VALUE, such as threads=1")?;
-        let name = name.parse().map_err(|error| format!("the name {error}"))?;
-        Ok(Self(name, Parameter::from_words(value)))
-    }
-}
-
 impl DocumentArgs {
     pub(super) fn run(self) -> anyhow::Result<Outcome> {
-        match (self.command, self.about) {
+        match (self.command, self.about.zip(self.how)) {
             (Some(DocumentCommand::Check(args)), _) => check::run(&args),
             (Some(DocumentCommand::Schema), _) => print(&format!("{:#}\n", Document::schema())),
-            (None, Some(about)) => make(about, &self.files, self.output.as_deref()),
+            (None, Some((about, how))) => make(about, how, &self.files, self.output.as_deref()),
             (None, None) => anyhow::bail!(
                 "say what was measured and with which files; see `perf-tracking document --help`"
             ),
@@ -116,45 +87,19 @@ impl DocumentArgs {
 
 fn make(
     about: AboutArgs,
+    how: HowArgs,
     files: &gather::FileArgs,
     output: Option<&Path>,
 ) -> anyhow::Result<Outcome> {
+    let about = about.of(how.host_class)?;
     let metrics = files.gather()?;
     anyhow::ensure!(
-        about.failed || !metrics.is_empty(),
+        how.failed || !metrics.is_empty(),
         "there is nothing to write: name at least one file, or say --failed"
     );
-    let document = Document {
-        parameters: parameters(about.parameters)?,
-        workload: about.workload,
-        arch: about.arch,
-        distro: about.distro,
-        host_class: about.host_class,
-        succeeded: !about.failed,
-        metrics,
-    };
-    // What is written is read once before, as its readers will.
-    let document = Document::parse(&serde_json::to_value(&document)?.into())
-        .map_err(|faults| anyhow::anyhow!("the document does not fit:\n{}", list(&faults)))?;
-    let text = document.to_string();
+    let text = about.document(!how.failed, metrics)?.to_string();
     match output {
-        Some(path) => output::write(path, &text).map(|()| Outcome::Passed),
+        Some(path) => whole_file::write(path, &text).map(|()| Outcome::Passed),
         None => print(&text),
     }
-}
-
-fn parameters(named: Vec<NamedParameter>) -> anyhow::Result<Parameters> {
-    let mut parameters = Parameters::new();
-    for NamedParameter(name, value) in named {
-        if parameters.insert(name.clone(), value).is_some() {
-            anyhow::bail!("--parameter {name} is given twice; give it once");
-        }
-    }
-    Ok(parameters)
-}
-
-/// One fault a line.
-fn list(faults: &[Fault]) -> String {
-    let lines: Vec<String> = faults.iter().map(|fault| format!("  {fault}")).collect();
-    lines.join("\n")
 }

@@ -1,18 +1,23 @@
 //! The command line: one file a subcommand, from flags over a call to an [`Outcome`].
 
+mod about;
 mod backfill;
 mod client;
 mod clock;
 mod document;
 mod export;
 mod gate;
+mod gathered;
 mod health;
 mod history;
 mod interrupt;
 mod logging;
+mod measure;
 mod migrate;
+mod provenance;
 mod serve;
 mod shown;
+mod sizes;
 mod token;
 mod upload;
 mod welcome;
@@ -93,6 +98,7 @@ Run `perf-tracking COMMAND --help` for the settings of a command and examples.";
 enum Command {
     Serve(ServeArgs),
     Migrate(MigrateArgs),
+    Measure(Box<measure::MeasureArgs>),
     Document(Box<document::DocumentArgs>),
     Gate(Box<gate::GateArgs>),
     Upload(upload::UploadArgs),
@@ -118,6 +124,7 @@ impl Cli {
         match self.command {
             Command::Serve(args) => serve::run(args),
             Command::Migrate(args) => migrate::run(args),
+            Command::Measure(args) => args.run(),
             Command::Document(args) => args.run(),
             Command::Gate(args) => args.run(),
             Command::Upload(args) => upload::run(args),

@@ -15,6 +15,7 @@ mod run;
 mod run_date;
 mod scope;
 mod series;
+mod text;
 mod upload;
 mod value;
 

@@ -181,9 +181,25 @@ fn a_wrong_parameter_is_refused() {
 
 #[test]
 fn what_was_measured_must_be_said() {
-    let left = run(&["--workload", "perf", "--failed"]);
+    let left = run(&["--failed"]);
     assert_eq!(left.code, 2);
-    for flag in ["--arch", "--distro", "--host-class"] {
+    for flag in ["--workload", "--host-class"] {
         assert!(left.stderr.contains(flag), "{}", left.stderr);
     }
+}
+
+#[test]
+fn the_machine_says_its_architecture_and_distribution() {
+    let left = run(&["--workload", "perf", "--host-class", "bench-1", "--failed"]);
+    assert_eq!(left.code, 0, "{}", left.stderr);
+    let document: Json = serde_json::from_str(&left.stdout).unwrap();
+    let release = fs::read_to_string("/etc/os-release").unwrap();
+    let codename = format!("VERSION_CODENAME={}", document["distro"].as_str().unwrap());
+    assert!(release.contains(&codename), "{release}");
+    let arch = std::process::Command::new("dpkg")
+        .arg("--print-architecture")
+        .output()
+        .unwrap();
+    let arch = String::from_utf8(arch.stdout).unwrap();
+    assert_eq!(document["arch"], arch.trim());
 }

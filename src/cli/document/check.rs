@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use anyhow::Context as _;
 use clap::Args;
 
-use super::{Outcome, list, print};
+use super::{Outcome, print};
+use crate::cli::about::list;
 use crate::collect::plural;
 use crate::domain::{Document, JsonText};
 

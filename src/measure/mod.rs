@@ -1,0 +1,8 @@
+//! Runs what is measured, and reads what it leaves. Prints nothing: whoever measures is told how it
+//! goes, and gets numbers or a reason.
+//!
+//! - [`valgrind`]: its two tools, with which flags they count, and what is read of their files
+//! - [`program`]: a program of this machine, run once or more under each tool
+
+pub mod program;
+pub mod valgrind;
