@@ -146,7 +146,7 @@ async fn an_export_that_breaks_leaves_the_file_as_it_was() {
         ),
         (Reply::Bytes(String::new()), "the connection broke"),
         (
-            page(&[listed.clone()], Some("x")),
+            page(std::slice::from_ref(&listed), Some("x")),
             "the list of runs has no end",
         ),
         (
@@ -159,7 +159,7 @@ async fn an_export_that_breaks_leaves_the_file_as_it_was() {
             "not the service's",
         ),
     ] {
-        let fake = Fake::start(vec![page(&[listed.clone()], Some("x")), second]).await;
+        let fake = Fake::start(vec![page(std::slice::from_ref(&listed), Some("x")), second]).await;
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("runs.ndjson");
         fs::write(&file, "as it was").unwrap();
