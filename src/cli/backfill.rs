@@ -27,10 +27,10 @@ use crate::domain::{
     Arch, Branch, CommitSha, Distro, HostClass, Pipeline, Repo, Run, Scope, Tag, Workload,
 };
 
-use files::{Source, Sources};
+use files::Sources;
 use known::{Field, Known, ReleaseDate};
 use pattern::Pattern;
-use reading::{Read, Reader};
+use reading::{NoRun, Reader};
 use send::{Entry, lock};
 use tally::{Place, Tally};
 
@@ -222,27 +222,21 @@ fn release_date(text: &str) -> Result<String, String> {
 }
 
 fn reader(args: KnownArgs) -> Reader {
+    fn text(value: Option<&impl ToString>) -> Option<String> {
+        value.map(ToString::to_string)
+    }
     let mut flags = Known::default();
     let given = [
-        (Field::Tag, args.tag.as_ref().map(ToString::to_string)),
-        (
-            Field::CommitSha,
-            args.commit.as_ref().map(ToString::to_string),
-        ),
+        (Field::Tag, text(args.tag.as_ref())),
+        (Field::CommitSha, text(args.commit.as_ref())),
         (Field::RunDate, args.run_date),
-        (Field::Repo, args.repo.as_ref().map(ToString::to_string)),
-        (Field::Branch, args.branch.as_ref().map(ToString::to_string)),
-        (Field::Pipeline, Some(args.pipeline.to_string())),
-        (
-            Field::Workload,
-            args.workload.as_ref().map(ToString::to_string),
-        ),
-        (Field::Arch, args.arch.as_ref().map(ToString::to_string)),
-        (Field::Distro, args.distro.as_ref().map(ToString::to_string)),
-        (
-            Field::HostClass,
-            args.host_class.as_ref().map(ToString::to_string),
-        ),
+        (Field::Repo, text(args.repo.as_ref())),
+        (Field::Branch, text(args.branch.as_ref())),
+        (Field::Pipeline, text(Some(&args.pipeline))),
+        (Field::Workload, text(args.workload.as_ref())),
+        (Field::Arch, text(args.arch.as_ref())),
+        (Field::Distro, text(args.distro.as_ref())),
+        (Field::HostClass, text(args.host_class.as_ref())),
     ];
     for (field, text) in given {
         if let Some(text) = text {
@@ -267,7 +261,7 @@ struct Backfill {
 }
 
 impl Backfill {
-    /// Everything, in order. `bar` moves by what was read.
+    /// Everything, in order. `bar` moves by what is no run; a run moves it once it is sent.
     fn read(
         &mut self,
         sources: Sources,
@@ -282,29 +276,24 @@ impl Backfill {
         for source in &sources.found {
             texts::read(source, &mut |text| {
                 number += 1;
-                bar.inc(text.bytes);
                 let place = Place::new(number, source, text.line);
+                let bytes = text.bytes;
                 let read = match text.json {
                     Ok(json) => self.reader.read(source, &json),
-                    Err(why) => Read::Refused(why),
+                    Err(why) => Err(NoRun::Refused(why)),
                 };
-                self.take(source, place, read, send)
+                match read {
+                    Ok(run) => return send(Entry { place, run, bytes }),
+                    Err(NoRun::Other(why)) if !source.is_named => {
+                        lock(&self.tally).skip(place, why);
+                    }
+                    Err(NoRun::Other(why) | NoRun::Refused(why)) => {
+                        lock(&self.tally).refuse(place, why);
+                    }
+                }
+                bar.inc(bytes);
+                ControlFlow::Continue(())
             })?;
-        }
-        ControlFlow::Continue(())
-    }
-
-    fn take(
-        &self,
-        source: &Source,
-        place: Place,
-        read: Read,
-        send: &mut dyn FnMut(Entry) -> ControlFlow<()>,
-    ) -> ControlFlow<()> {
-        match read {
-            Read::Run(run) => return send(Entry { place, run }),
-            Read::Other(why) if !source.is_named => lock(&self.tally).skip(place, why),
-            Read::Other(why) | Read::Refused(why) => lock(&self.tally).refuse(place, why),
         }
         ControlFlow::Continue(())
     }

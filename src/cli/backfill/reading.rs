@@ -11,13 +11,11 @@ use super::pattern::Pattern;
 use crate::collect::{self, Kind};
 use crate::domain::{Document, Fault, JsonText, Run, Upload};
 
-/// What a text turned out to be.
-pub(super) enum Read {
-    /// A run.
-    Run(Box<Run>),
-    /// No measurement of any kind, and why.
+/// Why a text yields no run.
+pub(super) enum NoRun {
+    /// It is no measurement of any kind: why.
     Other(String),
-    /// A measurement that makes no run, and why.
+    /// It is a measurement that makes no run: why.
     Refused(String),
 }
 
@@ -32,27 +30,23 @@ pub(super) struct Reader {
 }
 
 impl Reader {
-    pub(super) fn read(&mut self, source: &Source, text: &[u8]) -> Read {
-        let json = match JsonText::parse(text.trim_ascii_end()) {
-            Ok(json) => json,
-            Err(error) => return Read::Refused(format!("is not JSON: {error}")),
-        };
+    /// The run that `text` of `source` stands for.
+    pub(super) fn read(&mut self, source: &Source, text: &[u8]) -> Result<Run, NoRun> {
+        let json = JsonText::parse(text.trim_ascii_end())
+            .map_err(|error| NoRun::Refused(format!("is not JSON: {error}")))?;
         let Json::Object(object) = &json.content else {
-            return Read::Other("holds no JSON object".to_owned());
+            return Err(NoRun::Other("holds no JSON object".to_owned()));
         };
         let read = if is_map(object) {
             self.map(source, &json, object)
         } else if is_measurement(object) {
             self.upload(source, &json)
         } else {
-            return Read::Other(
+            return Err(NoRun::Other(
                 "is neither a document, nor a run, nor a map of metrics to numbers".to_owned(),
-            );
+            ));
         };
-        match read {
-            Ok(run) => Read::Run(Box::new(run)),
-            Err(why) => Read::Refused(why),
-        }
+        read.map_err(NoRun::Refused)
     }
 
     fn upload(&mut self, source: &Source, json: &JsonText) -> Result<Run, String> {

@@ -30,7 +30,9 @@ const DIFFERENCES: usize = 5;
 /// A run to be sent.
 pub(super) struct Entry {
     pub(super) place: Place,
-    pub(super) run: Box<Run>,
+    pub(super) run: Run,
+    /// How much of its file it took.
+    pub(super) bytes: u64,
 }
 
 type Queued = (Entry, OwnedSemaphorePermit);
@@ -146,6 +148,7 @@ impl Shared {
                     return;
                 }
             }
+            self.bar.inc(entry.bytes);
             if !self.bar.is_hidden() {
                 self.bar.set_message(tally.line());
             }
