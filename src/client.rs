@@ -7,6 +7,7 @@
 
 mod error;
 mod retry;
+mod runs;
 
 use std::sync::Once;
 use std::time::{Duration, Instant};
@@ -23,6 +24,7 @@ use crate::domain::{Run, Scope};
 use crate::http::{HistoryAnswer, RecordAnswer};
 
 pub use error::{ClientError, Conflict};
+pub use runs::RunsPage;
 
 pub(crate) use error::{tame, token_advice};
 

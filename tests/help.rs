@@ -25,7 +25,7 @@ fn help(command: &[&str]) -> String {
 
 #[test]
 fn help_of_every_command() {
-    let commands: [&[&str]; 17] = [
+    let commands: [&[&str]; 19] = [
         &[],
         &["serve"],
         &["migrate"],
@@ -38,6 +38,8 @@ fn help_of_every_command() {
         &["gate", "explain"],
         &["upload"],
         &["history"],
+        &["export"],
+        &["backfill"],
         &["health"],
         &["token"],
         &["token", "issue"],
@@ -65,8 +67,8 @@ fn no_command_is_left_out() {
     assert_eq!(
         commands(&[]),
         [
-            "serve", "migrate", "measure", "document", "gate", "upload", "history", "health",
-            "token", "version", "help"
+            "serve", "migrate", "measure", "document", "gate", "upload", "history", "export",
+            "backfill", "health", "token", "version", "help"
         ]
     );
     assert_eq!(commands(&["document"]), ["check", "schema", "help"]);

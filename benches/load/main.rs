@@ -4,6 +4,7 @@
 //! `benches/README.md` says how to run it and how to read its table. Nothing here asserts a time; a request that fails
 //! makes the run fail.
 
+mod backfill;
 mod bare;
 mod client;
 mod data;
@@ -39,6 +40,9 @@ struct Flags {
     /// Runs in the large table [default: 1000000; quick: 50000]
     #[arg(long)]
     runs: Option<u32>,
+    /// Runs that are loaded by `backfill` [default: 100000; quick: 5000]
+    #[arg(long)]
+    backfill_runs: Option<u32>,
     /// Rounds of each measurement, whose median counts [default: 5; quick: 2]
     #[arg(long)]
     rounds: Option<usize>,
@@ -64,6 +68,8 @@ enum Part {
     Sqlite,
     /// Time to ready and idle memory
     Start,
+    /// `backfill` and `export` of a large file, on SQLite and on a server
+    Backfill,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -91,6 +97,7 @@ impl From<Server> for Engine {
 struct Plan {
     small_runs: u32,
     large_runs: u32,
+    backfill_runs: u32,
     rounds: usize,
     round: Duration,
     connections: usize,
@@ -102,13 +109,14 @@ const SMALL_RUNS: u32 = 10_000;
 
 impl Plan {
     fn of(flags: &Flags) -> Self {
-        let (large_runs, rounds, seconds) = match flags.quick {
-            true => (50_000, 2, 1),
-            false => (1_000_000, 5, 4),
+        let (large_runs, backfill_runs, rounds, seconds) = match flags.quick {
+            true => (50_000, 5_000, 2, 1),
+            false => (1_000_000, 100_000, 5, 4),
         };
         Self {
             small_runs: SMALL_RUNS,
             large_runs: flags.runs.unwrap_or(large_runs),
+            backfill_runs: flags.backfill_runs.unwrap_or(backfill_runs),
             rounds: flags.rounds.unwrap_or(rounds).max(1),
             round: Duration::from_secs(flags.seconds.unwrap_or(seconds)),
             connections: flags.connections.max(1),
@@ -148,6 +156,9 @@ async fn measure(flags: &Flags) -> anyhow::Result<Report> {
     }
     if wanted(Part::Server) {
         scenarios::server(flags.engine.into(), &plan, &mut report).await?;
+    }
+    if wanted(Part::Backfill) {
+        backfill::measure(flags.engine.into(), &plan, &mut report).await?;
     }
     Ok(report)
 }

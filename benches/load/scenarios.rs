@@ -372,7 +372,7 @@ pub(crate) async fn server(engine: Engine, plan: &Plan, report: &mut Report) -> 
 }
 
 /// Room for a million runs, as who keeps a million gives it.
-fn server_settings(engine: Engine) -> [&'static str; 2] {
+pub(crate) fn server_settings(engine: Engine) -> [&'static str; 2] {
     let pool = "SET GLOBAL innodb_buffer_pool_size = 2147483648";
     match engine {
         Engine::MariaDb11_8 | Engine::MariaDb10_11 => {
@@ -492,7 +492,7 @@ pub(crate) async fn sqlite(plan: &Plan, report: &mut Report) -> Result<()> {
 }
 
 /// On the disk that holds the build, as a folder for temporary files may be in memory, where a sync costs nothing.
-fn scratch() -> Result<TempDir> {
+pub(crate) fn scratch() -> Result<TempDir> {
     Ok(tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR"))?)
 }
 
@@ -507,7 +507,7 @@ async fn sqlite_target(scratch: &TempDir, name: &str, runs: u32, plan: &Plan) ->
     Target::new(service, None, plan, series_of(runs)).await
 }
 
-fn in_folder(data_dir: &Path) -> ServiceOptions {
+pub(crate) fn in_folder(data_dir: &Path) -> ServiceOptions {
     ServiceOptions {
         data_dir: Some(data_dir.to_owned()),
         ..ServiceOptions::default()
@@ -562,7 +562,7 @@ pub(crate) async fn start(_plan: &Plan, report: &mut Report) -> Result<()> {
     Ok(())
 }
 
-fn mebibytes(bytes: u64) -> String {
+pub(crate) fn mebibytes(bytes: u64) -> String {
     format!("{:.1} MiB", bytes as f64 / 1024.0 / 1024.0)
 }
 

@@ -15,6 +15,14 @@ use crate::config::{ClientArgs, TOKEN_VARIABLE, Token};
 
 /// The client that `args` name.
 pub(super) fn open(args: ClientArgs) -> anyhow::Result<Client> {
+    open_with(args, note_retry)
+}
+
+/// The client that `args` name, which tells `on_retry` of every try that it will make again.
+pub(super) fn open_with(
+    args: ClientArgs,
+    on_retry: fn(&ClientError, Duration),
+) -> anyhow::Result<Client> {
     let server = args.server.check()?;
     let token = token(args.token_file.as_deref())?;
     let client = Client::new(ClientSettings {
@@ -22,7 +30,7 @@ pub(super) fn open(args: ClientArgs) -> anyhow::Result<Client> {
         token,
         timeout: args.timeout,
         retry_for: args.retry_for,
-        on_retry: note_retry,
+        on_retry,
         clock: super::clock::now,
     })?;
     Ok(client)

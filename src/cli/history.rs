@@ -242,7 +242,7 @@ fn query(series: &SeriesArgs, window: &WindowArgs) -> Vec<(&'static str, String)
 }
 
 /// A date alone is its first moment in UTC.
-fn bound(text: &str) -> Result<String, String> {
+pub(super) fn bound(text: &str) -> Result<String, String> {
     let text = match text.len() {
         10 => format!("{text}T00:00:00Z"),
         _ => text.to_owned(),
@@ -259,7 +259,7 @@ fn bound(text: &str) -> Result<String, String> {
 }
 
 /// A name, or the wildcard.
-fn name_or_any<T: FromStr<Err = NameError>>(text: &str) -> Result<String, NameError> {
+pub(super) fn name_or_any<T: FromStr<Err = NameError>>(text: &str) -> Result<String, NameError> {
     any_or::<T>(text)?;
     Ok(text.to_owned())
 }

@@ -1,13 +1,16 @@
 //! The command line: one file a subcommand, from flags over a call to an [`Outcome`].
 
 mod about;
+mod backfill;
 mod client;
 mod clock;
 mod document;
+mod export;
 mod gate;
 mod gathered;
 mod health;
 mod history;
+mod interrupt;
 mod logging;
 mod measure;
 mod migrate;
@@ -100,6 +103,8 @@ enum Command {
     Gate(Box<gate::GateArgs>),
     Upload(upload::UploadArgs),
     History(history::HistoryArgs),
+    Export(Box<export::ExportArgs>),
+    Backfill(Box<backfill::BackfillArgs>),
     Health(health::HealthArgs),
     /// Make a token for a job, or see what one says
     #[command(subcommand)]
@@ -124,6 +129,8 @@ impl Cli {
             Command::Gate(args) => args.run(),
             Command::Upload(args) => upload::run(args),
             Command::History(args) => history::run(args),
+            Command::Export(args) => export::run(*args),
+            Command::Backfill(args) => backfill::run(*args),
             Command::Health(args) => health::run(args),
             Command::Token(command) => command.run(),
             Command::Version => print(&format!("perf-tracking {}\n", env!("CARGO_PKG_VERSION"))),

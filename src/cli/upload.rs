@@ -94,7 +94,7 @@ struct ProvenanceArgs {
 }
 
 /// Ten thousand metrics with the longest names, escaped and indented, have a third of it.
-const MAX_RUN_BYTES: usize = 64 << 20;
+pub(super) const MAX_RUN_BYTES: usize = 64 << 20;
 
 const EXAMPLES: &str = "\
 A document is what `perf-tracking document` writes. What it lacks is taken from the flags, else from

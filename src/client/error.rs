@@ -148,6 +148,29 @@ impl ClientError {
         }
     }
 
+    /// Whether it is the upload itself that is refused, so that another may well be taken.
+    pub fn is_of_the_run(&self) -> bool {
+        let Failure::Problem(problem) = &self.0.failure else {
+            return false;
+        };
+        match problem.status {
+            StatusCode::BAD_REQUEST
+            | StatusCode::CONFLICT
+            | StatusCode::PAYLOAD_TOO_LARGE
+            | StatusCode::UNPROCESSABLE_ENTITY => true,
+            StatusCode::FORBIDDEN => problem.body.kind == "outside-grant",
+            _ => false,
+        }
+    }
+
+    /// Everything that does not fit in what was sent, as the service lists it.
+    pub fn faults(&self) -> &[Fault] {
+        match &self.0.failure {
+            Failure::Problem(problem) => &problem.body.errors,
+            _ => &[],
+        }
+    }
+
     /// The differences, if the run is stored with other content.
     pub fn conflict(&self) -> Option<Conflict> {
         match &self.0.failure {

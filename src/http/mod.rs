@@ -14,6 +14,7 @@ mod params;
 mod problem;
 mod query_schema;
 mod rights;
+mod run_list;
 mod runs;
 mod series;
 mod serve;
@@ -31,9 +32,10 @@ pub use history::{HistoryAnswer, MetricPoints, PointBody, SeriesKey};
 pub use openapi::document as openapi_document;
 pub use params::{DEFAULT_LIMIT, MAX_LIMIT};
 pub use problem::{ProblemBody, Slug};
+pub use run_list::{ListedRunBody, RunsAnswer};
 pub use runs::{
     FieldDifferenceBody, MeasuredBody, MetricDifferenceBody, Outcome, RecordAnswer, RunBody,
-    RunHeadBody, RunsAnswer,
+    RunHeadBody,
 };
 pub use series::{SeriesAnswer, SeriesBody};
 pub use serve::{Connections, serve};
@@ -56,7 +58,7 @@ pub fn router(state: AppState) -> Router {
 /// The routes that the OpenAPI description tells of.
 fn api() -> OpenApiRouter<AppState> {
     OpenApiRouter::with_openapi(openapi::preamble())
-        .routes(routes!(runs::record, runs::list))
+        .routes(routes!(runs::record, run_list::list))
         .routes(routes!(runs::one))
         .routes(routes!(history::history))
         .routes(routes!(history::baseline))

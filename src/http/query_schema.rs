@@ -174,11 +174,34 @@ impl IntoParams for RunsParams {
             tag("Runs of this tag, empty for live ones; `*` or left out for all."),
             pipeline("Runs of this pipeline; `*` or left out for any."),
         ];
+        let flag = || ObjectBuilder::new().schema_type(Type::Boolean);
+        let order = ObjectBuilder::new()
+            .schema_type(Type::String)
+            .enum_values(Some(["newest", "stored"]))
+            .default(Some("newest".into()));
+        let forms = [
+            parameter(
+                "succeeded",
+                "Runs that succeeded, or those that failed. Left out: both.",
+                flag(),
+            ),
+            parameter(
+                "order",
+                "`newest` first by date and id, or as they were `stored`: by id, so that what is stored later comes last.",
+                order,
+            ),
+            parameter(
+                "metrics",
+                "Whether each run comes whole, with its metrics.",
+                flag().default(Some(false.into())),
+            ),
+        ];
         let mut all = vec![parameter("commit_sha", "Runs of this commit.", commit)];
         all.extend(series());
         all.extend(page("The most runs of a page."));
         all.extend(dates());
         all.extend(filters);
+        all.extend(forms);
         all
     }
 }

@@ -1,4 +1,4 @@
-//! `/v1/runs`: store a run, list runs, read one.
+//! `/v1/runs`: store a run, read one.
 
 use axum::Json;
 use axum::extract::rejection::PathRejection;
@@ -10,21 +10,18 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use utoipa::ToSchema;
 
+use super::AppState;
 use super::body::JsonBody;
-use super::params::Params;
-use super::problem::{BadQuery, Problem, ProblemBody, Refusals, Slug};
-use super::query_schema::RunsParams;
+use super::problem::{Problem, ProblemBody, Refusals, Slug};
 use super::rights::{CanRead, CanWrite};
 use super::upload_schema::RunUpload;
-use super::{AppState, cursor};
 use crate::auth::OutsideGrant;
 use crate::domain::{
     Arch, Branch, Change, CommitSha, DimKey, Distro, Fault, HostClass, Metric, MetricKey, Patchset,
     Pipeline, Repo, Run, RunDate, Tag, Value, Workload,
 };
 use crate::store::{
-    Conflict, FieldDifference, MetricDifference, Recorded, RunHead, RunId, RunQuery, StoredRun,
-    TagFilter,
+    Conflict, FieldDifference, MetricDifference, Recorded, RunHead, RunId, StoredRun,
 };
 
 /// What became of an upload.
@@ -177,17 +174,6 @@ pub struct MeasuredBody {
     pub wallclock: bool,
 }
 
-/// Some runs, newest first.
-#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
-pub struct RunsAnswer {
-    /// The runs, without their metrics.
-    pub runs: Vec<RunHeadBody>,
-    /// The `cursor` of the next page, if there is one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    pub next: Option<String>,
-}
-
 /// Store a run.
 ///
 /// Safe to repeat for ever: an identity (commit, series and tag) is stored once. A failed run gives
@@ -338,56 +324,6 @@ fn run_id(text: &str) -> Option<RunId> {
     text.parse()
         .ok()
         .filter(|id: &RunId| id.to_string() == text)
-}
-
-/// List runs.
-///
-/// Newest first by date and id, failed ones included, without their metrics.
-#[utoipa::path(
-    get,
-    path = "/v1/runs",
-    tag = "runs",
-    security(("token" = ["runs:read"])),
-    params(RunsParams),
-    responses(
-        (status = 200, description = "The runs", body = RunsAnswer),
-        BadQuery,
-        Refusals,
-    )
-)]
-pub(super) async fn list(
-    State(state): State<AppState>,
-    _right: CanRead,
-    params: Params,
-) -> Result<Json<RunsAnswer>, Problem> {
-    let question = cursor::question("runs", params.query());
-    let query = read_query(params, &question)?;
-    let page = state.store.runs(&query).await?;
-    Ok(Json(RunsAnswer {
-        runs: page.runs.into_iter().map(RunHeadBody::from).collect(),
-        next: page.next.map(|at| cursor::encode_position(at, question)),
-    }))
-}
-
-fn read_query(mut params: Params, question: &str) -> Result<RunQuery, Problem> {
-    let query = RunQuery {
-        commit_sha: params.optional("commit_sha"),
-        workload: params.optional("workload"),
-        branch: params.optional("branch"),
-        arch: params.optional("arch"),
-        distro: params.optional("distro"),
-        tag: params.tag(TagFilter::Any),
-        repo: params.optional("repo"),
-        pipeline: params.pipeline(None),
-        host_class: params.optional("host_class"),
-        since: params.date("since"),
-        before: params.date("before"),
-        after: params
-            .optional_with("cursor", |text| cursor::decode(text, question))
-            .map(|cursor| cursor.rest),
-        limit: params.limit(),
-    };
-    params.finish(Some(query))
 }
 
 impl From<RunHead> for RunHeadBody {

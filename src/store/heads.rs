@@ -84,6 +84,7 @@ pub(super) struct Filter<'a> {
     pub(super) since: Option<DateBound>,
     pub(super) before: Option<DateBound>,
     pub(super) after: Option<Position>,
+    pub(super) stored_after: Option<RunId>,
 }
 
 /// The columns of a series, each of which a question may leave open.
@@ -139,6 +140,7 @@ impl Filter<'_> {
             self.before
                 .map(|bound| run(Runs::RunDate).lte(bound.last_second_before())),
             self.after.map(older_than),
+            self.stored_after.map(|run_id| run(Runs::RunId).gt(run_id)),
         ];
         parts
             .into_iter()
@@ -180,14 +182,25 @@ pub(super) fn head_columns() -> impl Iterator<Item = sea_query::ColumnRef> {
 
 /// The newest `limit` runs that pass `filter`.
 pub(super) fn select_heads(filter: &Filter<'_>, limit: u64) -> SelectStatement {
-    let mut select = Query::select();
+    let mut select = select_filtered(filter, limit);
+    newest_first(&mut select);
     select
+}
+
+/// The `limit` runs that pass `filter` and were stored first.
+pub(super) fn select_heads_as_stored(filter: &Filter<'_>, limit: u64) -> SelectStatement {
+    let mut select = select_filtered(filter, limit);
+    select.order_by((Runs::Table, Runs::RunId), Order::Asc);
+    select
+}
+
+fn select_filtered(filter: &Filter<'_>, limit: u64) -> SelectStatement {
+    Query::select()
         .columns(head_columns())
         .from(Runs::Table)
         .cond_where(filter.condition())
-        .limit(limit);
-    newest_first(&mut select);
-    select
+        .limit(limit)
+        .to_owned()
 }
 
 /// Orders by the place in history.

@@ -348,6 +348,7 @@ fn filter(query: &HistoryQuery, after: Option<Position>) -> Filter<'_> {
         since: query.since,
         before: query.before,
         after,
+        stored_after: None,
     }
 }
 

@@ -38,7 +38,7 @@ pub use history::{
     Point,
 };
 pub use record::{Conflict, FieldDifference, MetricDifference, Recorded};
-pub use runs::{RunPage, RunQuery, StoredRun};
+pub use runs::{RunOrder, RunPage, RunQuery, StoredRun};
 pub use series::{NewestValue, SeriesFilter, SeriesMetric, SeriesSummary};
 
 /// The id that the store gave a run.

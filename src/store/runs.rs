@@ -1,12 +1,14 @@
 //! Runs by their id, and lists of runs.
 
+use std::collections::HashMap;
+
 use sea_query::{Expr, ExprTrait, Order, Query, SelectStatement};
 use sqlx::FromRow;
 
 use super::db::{Session, ValueColumn};
 use super::heads::{
     Filter, HeadRow, NameRow, Position, RowPlace, RunHead, SeriesColumns, TagFilter, head_columns,
-    select_heads,
+    select_heads, select_heads_as_stored,
 };
 use super::schema::{Metrics, Runs};
 use super::{RunId, Store, StoreError};
@@ -48,20 +50,39 @@ pub struct RunQuery {
     pub since: Option<DateBound>,
     /// Runs before this date.
     pub before: Option<DateBound>,
+    /// Whether they succeeded.
+    pub succeeded: Option<bool>,
+    /// In which order.
+    pub order: RunOrder,
     /// Where the last page ended.
     pub after: Option<Position>,
     /// The most runs of a page.
     pub limit: usize,
 }
 
-/// Some runs, newest first.
+/// The order of a list of runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RunOrder {
+    /// By their place in history, the newest first.
+    #[default]
+    Newest,
+    /// By their id: what was stored first comes first, and what is stored later comes last.
+    Stored,
+}
+
+/// Some runs, in the order that was asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RunPage {
+pub struct RunPage<R> {
     /// The runs.
-    pub runs: Vec<RunHead>,
+    pub runs: Vec<R>,
     /// Where the next page begins, if there is one.
     pub next: Option<Position>,
 }
+
+/// Runs of a page whose metrics one statement reads: at their largest, a hundred thousand rows.
+const WHOLE_RUNS_A_STATEMENT: usize = 10;
+/// A page of whole runs ends once it holds as many metrics.
+const ENOUGH_METRICS: usize = 50_000;
 
 impl Store {
     /// The run that was given `run_id`.
@@ -82,29 +103,85 @@ impl Store {
         .await
     }
 
-    /// The runs that `query` asks for, newest first.
+    /// The runs that `query` asks for, without their metrics.
     ///
     /// # Errors
     /// A database that does not answer.
-    pub async fn runs(&self, query: &RunQuery) -> Result<RunPage, StoreError> {
+    pub async fn runs(&self, query: &RunQuery) -> Result<RunPage<RunHead>, StoreError> {
         self.retried("runs", || async {
             let mut session = self.db.read().await?;
-            // One more than the page holds tells whether there is another page.
-            let statement = select_heads(&query.filter(), query.limit as u64 + 1);
-            let rows: Vec<HeadRow> = session.fetch_all(&statement).await?;
+            let page = fetch_page(&mut session, query).await?;
             session.finish();
-            let heads: Result<Vec<RunHead>, _> = rows.into_iter().map(RunHead::try_from).collect();
-            Ok(page(heads?, query.limit))
+            Ok(page)
+        })
+        .await
+    }
+
+    /// The runs that `query` asks for, whole. A page ends early once it holds many metrics, but
+    /// never before its first run.
+    ///
+    /// # Errors
+    /// A database that does not answer.
+    pub async fn whole_runs(&self, query: &RunQuery) -> Result<RunPage<StoredRun>, StoreError> {
+        self.retried("whole_runs", || async {
+            let mut session = self.db.read().await?;
+            session.begin_read().await?;
+            let heads = fetch_page(&mut session, query).await?;
+            let page = with_metrics(&mut session, heads).await?;
+            session.commit().await?;
+            session.finish();
+            Ok(page)
         })
         .await
     }
 }
 
-fn page(mut runs: Vec<RunHead>, limit: usize) -> RunPage {
+async fn fetch_page(
+    session: &mut Session,
+    query: &RunQuery,
+) -> Result<RunPage<RunHead>, StoreError> {
+    // One more than the page holds tells whether there is another page.
+    let limit = query.limit as u64 + 1;
+    let statement = match query.order {
+        RunOrder::Newest => select_heads(&query.filter(), limit),
+        RunOrder::Stored => select_heads_as_stored(&query.filter(), limit),
+    };
+    let rows: Vec<HeadRow> = session.fetch_all(&statement).await?;
+    let heads: Result<Vec<RunHead>, _> = rows.into_iter().map(RunHead::try_from).collect();
+    Ok(page(heads?, query.limit))
+}
+
+fn page(mut runs: Vec<RunHead>, limit: usize) -> RunPage<RunHead> {
     let more = runs.len() > limit;
     runs.truncate(limit);
     let next = runs.last().filter(|_| more).map(RunHead::position);
     RunPage { runs, next }
+}
+
+/// Puts the metrics to their runs, a few runs at a time, until there are enough.
+async fn with_metrics(
+    session: &mut Session,
+    page: RunPage<RunHead>,
+) -> Result<RunPage<StoredRun>, StoreError> {
+    let mut whole = RunPage {
+        runs: Vec::with_capacity(page.runs.len()),
+        next: page.next,
+    };
+    let mut heads = page.runs.into_iter().peekable();
+    let mut count = 0;
+    while heads.peek().is_some() && count < ENOUGH_METRICS {
+        let some: Vec<RunHead> = heads.by_ref().take(WHOLE_RUNS_A_STATEMENT).collect();
+        let mut metrics = fetch_metrics_of(session, &some).await?;
+        for head in some {
+            let metrics = metrics.remove(&head.run_id).unwrap_or_default();
+            count += metrics.len();
+            whole.runs.push(StoredRun { head, metrics });
+        }
+    }
+    if heads.peek().is_some() {
+        whole.next = whole.runs.last().map(|run| run.head.position());
+    }
+    Ok(whole)
 }
 
 impl RunQuery {
@@ -121,10 +198,14 @@ impl RunQuery {
             host_class: self.host_class.as_ref(),
             pipeline: self.pipeline.as_ref(),
             tag: Some(&self.tag),
-            succeeded: None,
+            succeeded: self.succeeded,
             since: self.since,
             before: self.before,
-            after: self.after,
+            after: self.after.filter(|_| self.order == RunOrder::Newest),
+            stored_after: self
+                .after
+                .filter(|_| self.order == RunOrder::Stored)
+                .map(|position| position.run_id),
         }
     }
 }
@@ -139,6 +220,7 @@ fn select_head(run_id: RunId) -> SelectStatement {
 
 #[derive(FromRow)]
 struct MetricRow {
+    run_id: i64,
     #[sqlx(flatten)]
     name: NameRow,
     value: ValueColumn,
@@ -150,27 +232,49 @@ pub(super) async fn fetch_metrics(
     session: &mut Session,
     run_id: RunId,
 ) -> Result<Vec<Metric>, StoreError> {
-    let select = Query::select()
+    let mut found = fetch_metrics_by_run(session, &[run_id]).await?;
+    Ok(found.remove(&run_id).unwrap_or_default())
+}
+
+async fn fetch_metrics_of(
+    session: &mut Session,
+    heads: &[RunHead],
+) -> Result<HashMap<RunId, Vec<Metric>>, StoreError> {
+    let ids: Vec<RunId> = heads.iter().map(|head| head.run_id).collect();
+    fetch_metrics_by_run(session, &ids).await
+}
+
+/// The metrics of each of some runs, ordered by name.
+async fn fetch_metrics_by_run(
+    session: &mut Session,
+    run_ids: &[RunId],
+) -> Result<HashMap<RunId, Vec<Metric>>, StoreError> {
+    let rows: Vec<MetricRow> = session.fetch_all(&select_metrics(run_ids)).await?;
+    let mut found: HashMap<RunId, Vec<Metric>> = HashMap::with_capacity(run_ids.len());
+    for row in rows {
+        let at = RowPlace::of_run("metrics", row.run_id);
+        found.entry(row.run_id).or_default().push(Metric {
+            name: row.name.parse(at)?,
+            value: row.value.0,
+            wallclock: row.wallclock,
+        });
+    }
+    Ok(found)
+}
+
+fn select_metrics(run_ids: &[RunId]) -> SelectStatement {
+    Query::select()
         .columns([
+            Metrics::RunId,
             Metrics::MetricKey,
             Metrics::DimKey,
             Metrics::Value,
             Metrics::Wallclock,
         ])
         .from(Metrics::Table)
-        .and_where(Expr::col(Metrics::RunId).eq(run_id))
+        .and_where(Expr::col(Metrics::RunId).is_in(run_ids.iter().copied()))
+        .order_by(Metrics::RunId, Order::Asc)
         .order_by(Metrics::MetricKey, Order::Asc)
         .order_by(Metrics::DimKey, Order::Asc)
-        .to_owned();
-    let rows: Vec<MetricRow> = session.fetch_all(&select).await?;
-    let at = RowPlace::of_run("metrics", run_id);
-    rows.into_iter()
-        .map(|row| {
-            Ok(Metric {
-                name: row.name.parse(at)?,
-                value: row.value.0,
-                wallclock: row.wallclock,
-            })
-        })
-        .collect()
+        .to_owned()
 }

@@ -81,6 +81,8 @@ fn main() -> ExitCode {
         Case::new(runs::are_read_whole),
         Case::new(runs::are_listed_by_every_filter),
         Case::new(runs::are_found_by_their_commit_in_either_case),
+        Case::new(runs::come_whole_and_in_the_order_they_were_stored),
+        Case::new(runs::of_many_metrics_end_a_page_of_whole_runs_early),
         Case::new(series::are_told_whole_and_in_order),
         Case::new(session::is_the_same_on_every_database),
         Case::new(text::is_kept_byte_for_byte_and_found_by_itself_alone),

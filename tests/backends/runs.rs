@@ -150,3 +150,106 @@ pub(crate) async fn are_found_by_their_commit_in_either_case(context: &Context) 
             .problem(400, "invalid-query");
     }
 }
+
+/// Whatever is listed with these parameters, page by page.
+async fn walk(api: &Api, params: &[(&str, &str)]) -> Vec<Json> {
+    let mut runs = Vec::new();
+    let mut cursor: Option<String> = None;
+    for _ in 0..100 {
+        let mut params = params.to_vec();
+        params.extend(cursor.as_deref().map(|cursor| ("cursor", cursor)));
+        let page = api.read("/v1/runs", &params).await;
+        runs.extend(page["runs"].as_array().unwrap().iter().cloned());
+        match page.get("next") {
+            Some(next) => cursor = Some(next.as_str().unwrap().to_owned()),
+            None => return runs,
+        }
+    }
+    panic!("no end of pages");
+}
+
+pub(crate) async fn come_whole_and_in_the_order_they_were_stored(context: &Context) {
+    let api = Api::start(context).await;
+    let stored = fill(&api, 40).await;
+    let mut whole = Vec::new();
+    for run in &stored {
+        whole.push(api.get(&format!("/v1/runs/{}", run.run_id)).await.ok());
+    }
+    let failed = |runs: &[Json], failed: bool| -> Vec<Json> {
+        let wanted = runs.iter().filter(|run| run["succeeded"] != json!(failed));
+        wanted.cloned().collect()
+    };
+    assert!(!failed(&whole, true).is_empty() && !failed(&whole, false).is_empty());
+    for limit in ["1", "7", "40", "10000"] {
+        let with = |more: &[(&'static str, &'static str)]| {
+            [&[("limit", limit), ("metrics", "true")], more].concat()
+        };
+        let as_stored = walk(&api, &with(&[("order", "stored")])).await;
+        assert_eq!(as_stored, whole, "by {limit}");
+        let of_kind = walk(&api, &with(&[("order", "stored"), ("succeeded", "false")])).await;
+        assert_eq!(of_kind, failed(&whole, true), "by {limit}");
+        let of_kind = walk(&api, &with(&[("order", "stored"), ("succeeded", "true")])).await;
+        assert_eq!(of_kind, failed(&whole, false), "by {limit}");
+        let fork = walk(&api, &with(&[("order", "stored"), ("repo", "fork")])).await;
+        let expected: Vec<&Json> = whole.iter().filter(|run| run["repo"] == "fork").collect();
+        assert_eq!(fork.iter().collect::<Vec<_>>(), expected, "by {limit}");
+        let mut newest = walk(&api, &with(&[("order", "newest")])).await;
+        let ids: Vec<i64> = newest
+            .iter()
+            .map(|run| run["run_id"].as_i64().unwrap())
+            .collect();
+        assert_eq!(ids, newest_first(&stored, |_| true), "by {limit}");
+        newest.sort_by_key(|run| run["run_id"].as_i64());
+        assert_eq!(newest, whole, "by {limit}");
+    }
+    // What is stored meanwhile comes last, wherever in history it stands.
+    let page = [("order", "stored"), ("limit", "39")];
+    let first = api.read("/v1/runs", &page).await;
+    let late = api
+        .create(&with(run(900), json!({"run_date": date(0)})))
+        .await;
+    let next = ("cursor", first["next"].as_str().unwrap());
+    let second = api.read("/v1/runs", &[&page[..], &[next]].concat()).await;
+    assert_eq!(ids(&second), [stored[39].run_id, late]);
+    // A cursor belongs to its order.
+    let other = [("limit", "39"), ("order", "newest"), next];
+    api.query("/v1/runs", &other)
+        .await
+        .problem(400, "invalid-query");
+    let wrong = [("order", "id"), ("metrics", "1"), ("succeeded", "")];
+    let answer = api.query("/v1/runs", &wrong).await;
+    answer.problem(400, "invalid-query");
+    let mut places = answer.fault_places();
+    places.sort();
+    assert_eq!(places, ["metrics", "order", "succeeded"]);
+}
+
+pub(crate) async fn of_many_metrics_end_a_page_of_whole_runs_early(context: &Context) {
+    let api = Api::start(context).await;
+    for number in 0..12 {
+        let metrics: Vec<Json> = (0..5_000)
+            .map(|at| json!({"metric_key": format!("m{at:04}"), "value": at + number}))
+            .collect();
+        api.create(&with(run(number), json!({"metrics": metrics})))
+            .await;
+    }
+    for order in ["newest", "stored"] {
+        let params = [("order", order), ("metrics", "true"), ("limit", "12")];
+        let first = api.read("/v1/runs", &params).await;
+        assert_eq!(ids(&first).len(), 10, "{order}");
+        let metrics = first["runs"][9]["metrics"].as_array().unwrap();
+        assert_eq!(metrics.len(), 5_000, "{order}");
+        assert_eq!(metrics[17]["metric_key"], "m0017", "{order}");
+        let next = ("cursor", first["next"].as_str().unwrap());
+        let second = api.read("/v1/runs", &[&params[..], &[next]].concat()).await;
+        assert_eq!(
+            (ids(&second).len(), second.get("next")),
+            (2, None),
+            "{order}"
+        );
+        let mut all = [ids(&first), ids(&second)].concat();
+        all.sort_unstable();
+        all.dedup();
+        assert_eq!(all.len(), 12, "{order}");
+    }
+}
