@@ -1,5 +1,7 @@
 //! `perf-tracking measure`: runs a program where its work is counted, and makes a document of it.
 
+mod contract;
+
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -8,6 +10,7 @@ use clap::Args;
 use super::Outcome;
 use super::about::AboutArgs;
 use crate::domain::HostClass;
+use crate::measure::contract::Engine;
 
 /// Run a program where its work is counted, and write the document
 #[derive(Args, Debug)]
@@ -16,8 +19,27 @@ pub(super) struct MeasureArgs {
     #[arg(long, short, value_name = "FILE")]
     output: PathBuf,
 
+    /// Measure a server under a load, as this contract says, instead of a program
+    #[arg(
+        long,
+        value_name = "FILE",
+        help_heading = "A server under a load",
+        conflicts_with_all = ["workload", "arch", "distro", "parameters", "host_class", "program"]
+    )]
+    contract: Option<PathBuf>,
+    /// The container engine, docker or podman; the contract's, or the first that answers where left out
+    #[arg(
+        long,
+        value_name = "NAME",
+        help_heading = "A server under a load",
+        requires = "contract",
+        value_parser = engine
+    )]
+    engine: Option<Engine>,
+
+    // A contract has all of it.
     #[command(flatten)]
-    about: AboutArgs,
+    about: Option<AboutArgs>,
     /// The kind of host: callgrind for a simulated processor
     #[arg(long, value_name = "NAME", default_value = "callgrind")]
     host_class: HostClass,
@@ -34,8 +56,16 @@ pub(super) struct MeasureArgs {
 
 impl MeasureArgs {
     pub(super) fn run(self) -> anyhow::Result<Outcome> {
-        super::whole_file::check(&self.output)?;
-        self.about.of(self.host_class)?;
+        if let Some(contract) = &self.contract {
+            return contract::run(contract, self.engine, &self.output);
+        }
         anyhow::bail!("{:?} cannot be measured yet", self.program)
     }
+}
+
+fn engine(text: &str) -> Result<Engine, String> {
+    let found = Engine::ALL
+        .into_iter()
+        .find(|engine| engine.command() == text);
+    found.ok_or_else(|| "must be docker or podman".to_owned())
 }

@@ -7,6 +7,7 @@ mod document;
 mod gate;
 mod health;
 mod history;
+mod load;
 mod logging;
 mod measure;
 mod migrate;
@@ -103,6 +104,8 @@ enum Command {
     Token(token::TokenCommand),
     /// Print the version
     Version,
+    #[command(subcommand, hide = true)]
+    Load(load::LoadCommand),
 }
 
 impl Cli {
@@ -123,6 +126,7 @@ impl Cli {
             Command::History(args) => history::run(args),
             Command::Health(args) => health::run(args),
             Command::Token(command) => command.run(),
+            Command::Load(command) => command.run(),
             Command::Version => print(&format!("perf-tracking {}\n", env!("CARGO_PKG_VERSION"))),
         }
     }
