@@ -9,7 +9,7 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use crate::cli::{Outcome, about, note, whole_file};
 use crate::domain::Document;
-use crate::measure::contract::{self, Contract, Engine, Progress, Tools};
+use crate::measure::contract::{self, Contract, Engine, Progress, Step, Tools};
 
 /// Measures what the contract in `path` says, and writes the document to `output`.
 pub(super) fn run(path: &Path, engine: Option<Engine>, output: &Path) -> anyhow::Result<Outcome> {
@@ -45,21 +45,17 @@ fn read(path: &Path) -> anyhow::Result<Contract> {
     })
 }
 
-fn tell(progress: Progress) {
-    let Progress {
-        pass,
-        step,
-        elapsed,
-    } = progress;
-    if elapsed == Duration::ZERO {
-        note(format_args!("{}: {}", pass.name(), step.words()));
-    } else {
-        note(format_args!(
-            "{}: {}, {} s",
-            pass.name(),
-            step.words(),
-            elapsed.as_secs()
-        ));
+fn tell(progress: Progress<'_>) {
+    let (pass, doing) = (progress.pass.name(), progress.step.words());
+    match (progress.step, progress.elapsed) {
+        (Step::Start, Duration::ZERO) => {
+            note(format_args!(
+                "{pass}: {doing}, project {}",
+                progress.project
+            ));
+        }
+        (_, Duration::ZERO) => note(format_args!("{pass}: {doing}")),
+        (_, elapsed) => note(format_args!("{pass}: {doing}, {} s", elapsed.as_secs())),
     }
 }
 

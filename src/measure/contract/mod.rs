@@ -104,9 +104,11 @@ impl Step {
 
 /// How far a measurement is: a step began (`elapsed` is zero), or goes on since `elapsed`.
 #[derive(Clone, Copy, Debug)]
-pub struct Progress {
+pub struct Progress<'p> {
     /// Of which pass.
     pub pass: Pass,
+    /// The name of all that it starts.
+    pub project: &'p str,
     /// What is being done.
     pub step: Step,
     /// For how long.
@@ -114,7 +116,7 @@ pub struct Progress {
 }
 
 /// Who is told how a measurement goes.
-pub type Observer<'a> = &'a (dyn Fn(Progress) + Send + Sync);
+pub type Observer<'a> = &'a (dyn Fn(Progress<'_>) + Send + Sync);
 
 /// Ends with the name of the signal that stops a measurement.
 pub type Stopped<'a> = Pin<&'a mut (dyn Future<Output = &'static str> + Send)>;

@@ -59,7 +59,7 @@ impl Run<'_> {
         }
         let project = Project::new(self.pass, file, &self.contract.images, self.tools);
         // Not cut short by a signal: what compose is about to make could not be removed yet.
-        let outcome = match self.told(Step::Start, project.up()).await {
+        let outcome = match self.told(&project, Step::Start, project.up()).await {
             Err(error) => Err(error),
             Ok(()) => tokio::select! {
                 biased;
@@ -71,7 +71,7 @@ impl Run<'_> {
             Ok(_) => Vec::new(),
             Err(_) => project.server_log().await,
         };
-        let left = self.told(Step::Clean, project.remove()).await;
+        let left = self.told(&project, Step::Clean, project.remove()).await;
         let failure = |reason| Failure {
             pass: Some(self.pass),
             reason,
@@ -117,26 +117,23 @@ impl Run<'_> {
     }
 
     /// Does `work`, and tells that it began and goes on.
-    async fn told<T>(&self, step: Step, work: impl Future<Output = T>) -> T {
+    async fn told<T>(&self, project: &Project<'_>, step: Step, work: impl Future<Output = T>) -> T {
         let began = Instant::now();
-        let tell = || {
+        let tell = |elapsed| {
             (self.observer)(Progress {
                 pass: self.pass,
+                project: project.name(),
                 step,
-                elapsed: began.elapsed(),
+                elapsed,
             });
         };
-        (self.observer)(Progress {
-            pass: self.pass,
-            step,
-            elapsed: Duration::ZERO,
-        });
+        tell(Duration::ZERO);
         let mut ticks = interval_at(began + TELL, TELL);
         tokio::pin!(work);
         loop {
             tokio::select! {
                 done = &mut work => return done,
-                _ = ticks.tick() => tell(),
+                _ = ticks.tick() => tell(began.elapsed()),
             }
         }
     }
@@ -177,7 +174,7 @@ impl Started<'_> {
                 ended = self.server_ended(step) => Err(ended),
             }
         };
-        let outcome = self.run.told(step, watched).await;
+        let outcome = self.run.told(self.project, step, watched).await;
         match outcome {
             Err(Reason::ServerEnded { .. } | Reason::NeverReady { .. }) | Ok(_) => outcome,
             Err(reason) => {
@@ -247,7 +244,7 @@ impl Started<'_> {
                 }),
             }
         };
-        self.run.told(Step::Stop, stopped).await
+        self.run.told(self.project, Step::Stop, stopped).await
     }
 
     async fn read(&self) -> Result<Vec<Metric>, Reason> {
@@ -255,7 +252,10 @@ impl Started<'_> {
             .project
             .exec(&self.load)
             .args(["sh", "-c", &self.reading()]);
-        let text = self.run.told(Step::Read, command.output()).await?;
+        let text = self
+            .run
+            .told(self.project, Step::Read, command.output())
+            .await?;
         parse(&text)
     }
 

@@ -65,6 +65,11 @@ impl<'t> Project<'t> {
         }
     }
 
+    /// What its containers, its network and its volume are called by.
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
     /// Starts all; that a container ends at once is no error yet.
     pub(super) async fn up(&self) -> Result<(), Reason> {
         let command = self.compose().args(["up", "--detach"]);
