@@ -606,6 +606,67 @@ async fn the_windows_come_from_a_service() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_ci_says_of_the_change_needs_no_flag() {
+    let service = Service::start(ServiceOptions::default()).await;
+    let all = service.token("runs:read runs:write").await;
+    let mut place = Place::with_change(&UNCHANGED[..1]).at(&service, &all);
+    for age in 1..=6 {
+        let left = place.run(&["upload"], &run(age, 1_000_000_000, &[]));
+        assert_eq!(left.code, 0, "{}", left.stderr);
+    }
+    let event = json!({"pull_request": {"number": 7, "head": {"sha": commit(6)}}});
+    place.write("event.json", &event.to_string());
+    place.variables.extend([
+        ("GITHUB_ACTIONS", "true".to_owned()),
+        ("GITHUB_REPOSITORY", "sample".to_owned()),
+        ("GITHUB_EVENT_NAME", "pull_request".to_owned()),
+        ("GITHUB_BASE_REF", "main".to_owned()),
+        ("GITHUB_REF_NAME", "7/merge".to_owned()),
+        ("GITHUB_SHA", commit(99)),
+        ("GITHUB_EVENT_PATH", "event.json".to_owned()),
+    ]);
+    let left = place.run(&["gate", "--document=metrics.json"], "");
+    assert_eq!(left.code, 0, "{}{}", left.stdout, left.stderr);
+    assert_eq!(
+        left.stderr,
+        format!(
+            "the change: repo sample (from GITHUB_REPOSITORY), branch main (from \
+             GITHUB_BASE_REF), commit {} (from pull_request.head.sha in GITHUB_EVENT_PATH)\n",
+            commit(6)
+        )
+    );
+    // A flag wins, and what a flag says needs no word.
+    let left = place.run(
+        &[
+            "gate",
+            "--document=metrics.json",
+            "--branch=14.04",
+            "--repo=sample",
+            &format!("--commit={}", commit(5)),
+        ],
+        "",
+    );
+    assert_eq!((left.code, left.stderr.as_str()), (3, ""));
+    // A saved history says what it is of, whatever the CI says.
+    place.write("history.json", &history().to_string());
+    let left = place.gate(&["--repo=sample"]);
+    assert_eq!(
+        (left.code, left.stderr.as_str()),
+        (3, ""),
+        "{}",
+        left.stdout
+    );
+
+    place.write("event.json", "{}");
+    place
+        .run(&["gate", "--document=metrics.json"], "")
+        .assert_refused(&[
+            "error: what is judged is not known\n  commit: GITHUB_SHA is not the commit of the change",
+            "give --commit SHA",
+        ]);
+}
+
 #[test]
 fn a_service_that_cannot_be_reached_is_2() {
     let place = Place::with_change(&WORSE);

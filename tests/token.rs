@@ -390,15 +390,24 @@ fn a_token_that_is_not_accepted_is_shown_with_the_reason() {
     let (code, said) = place.inspect(&"a.".repeat(60_000));
     assert_eq!(code, 2);
     assert!(said["reason"].as_str().unwrap().contains("8192 bytes"));
+}
 
-    let (code, said) = Place::new().inspect(&token);
+#[test]
+fn without_a_secret_it_is_said_what_could_not_be_checked() {
+    let token = Place::with_secret().issue(&["--scope=runs:read"]);
+    let place = Place::new();
+    let (code, said) = place.inspect(&token);
     assert_eq!((code, &said["claims"]["sub"]), (2, &json!("gate-job")));
-    assert!(
-        said["reason"]
-            .as_str()
-            .unwrap()
-            .contains("could not be checked")
-    );
+    assert_eq!(said["valid"], json!(null));
+    let left = place.run_with(&["token", "inspect"], &[], &token);
+    assert_eq!(left.code, 2);
+    let expected = "valid      not known: who signed it, and whether it was revoked, could not be \
+                    checked here: there is no token secret at ";
+    assert!(left.stdout.starts_with(expected), "{}", left.stdout);
+    assert!(left.stdout.contains("\nscope      runs:read\n"));
+    // That it is no token at all needs no secret.
+    let (code, said) = place.inspect("hello");
+    assert_eq!((code, &said["valid"]), (2, &json!(false)));
 }
 
 #[test]

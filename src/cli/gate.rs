@@ -11,7 +11,8 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use clap::{Args, Subcommand};
 
-use super::{Outcome, shown};
+use super::provenance::Detector;
+use super::{Outcome, note, shown};
 use crate::config::ClientArgs;
 use crate::domain::{Branch, CommitSha, Document, Pipeline, Repo, Series};
 use crate::judge::{self, Candidate, Conclusion, History, Policy};
@@ -64,14 +65,14 @@ struct JudgeArgs {
 }
 
 #[derive(Args, Debug)]
-#[command(next_help_heading = "The change")]
+#[command(next_help_heading = "The change (else what the CI says, else the git checkout)")]
 struct ChangeArgs {
     /// Branch that the change is for; with --history, what the history says
-    #[arg(long, value_name = "NAME", required_unless_present = "history")]
+    #[arg(long, value_name = "NAME")]
     branch: Option<Branch>,
 
     /// Repository of the change; only its runs are compared
-    #[arg(long, value_name = "NAME", required_unless_present = "history")]
+    #[arg(long, value_name = "NAME")]
     repo: Option<Repo>,
 
     /// Commit that was measured; its own run, if there is one, is left out
@@ -107,8 +108,10 @@ Examples:
     perf-tracking gate init
 
   In the job that judges a change:
-    perf-tracking gate --document metrics.json --repo drizzle --branch main \\
-      --markdown comment.md --junit gate.xml
+    perf-tracking gate --document metrics.json --markdown comment.md --junit gate.xml
+
+  The same, where no CI and no checkout says what the change is:
+    perf-tracking gate --document metrics.json --repo drizzle --branch main
 
   Without a service, from a history that was saved before:
     perf-tracking history --workload perf --branch main --arch amd64 --distro trixie \\
@@ -137,14 +140,14 @@ impl JudgeArgs {
         let policy = read_policy(&self.config)?;
         let path = self.document.context("--document is missing")?;
         let document = document::read(&path)?;
-        let past = match self.past.history.as_slice() {
-            [] => Past::Service(self.client),
-            files => Past::Saved(files),
+        let (past, change) = match self.past.history.as_slice() {
+            [] => (Past::Service(self.client), self.change.complete()?),
+            files => (Past::Saved(files), self.change),
         };
         let question = Question {
             policy: &policy,
             document: &document,
-            change: &self.change,
+            change: &change,
             pipeline: &self.past.pipeline,
         };
         let (candidate, history) = question.answer(past)?;
@@ -161,6 +164,29 @@ impl JudgeArgs {
             Conclusion::Regression => Outcome::Regression,
             Conclusion::Undecided => Outcome::Undecided,
         })
+    }
+}
+
+impl ChangeArgs {
+    /// With what no flag says looked up, and told where it was found.
+    fn complete(self) -> anyhow::Result<Self> {
+        let mut detector = Detector::here(self.commit);
+        let change = Self {
+            repo: detector.repo(self.repo),
+            branch: detector.branch(self.branch),
+            commit: detector.commit_if_known(),
+        };
+        let told = detector.told_by_others();
+        if !told.is_empty() {
+            note(format_args!("the change: {}", told.join(", ")));
+        }
+        let faults = detector.faults();
+        anyhow::ensure!(
+            faults.is_empty(),
+            "what is judged is not known\n  {}",
+            faults.join("\n  ")
+        );
+        Ok(change)
     }
 }
 

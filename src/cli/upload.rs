@@ -1,45 +1,107 @@
 //! `perf-tracking upload`: stores one run.
 
+mod conflict;
+
 use std::fmt::Write as _;
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, IsTerminal as _, Read};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use clap::Args;
-use comfy_table::{Table, presets};
 
-use super::{Outcome, client, print, shown};
-use crate::client::{ClientError, Conflict, tame, token_advice};
+use super::provenance::Detector;
+use super::{Outcome, client, note, print, shown};
+use crate::client::{Client, ClientError, tame, token_advice};
 use crate::config::ClientArgs;
-use crate::domain::{Fault, JsonText, Run, Scope};
-use crate::http::{MeasuredBody, Outcome as Recorded, RecordAnswer};
+use crate::domain::{
+    Branch, Change, CommitSha, Document, Fault, JsonText, Patchset, Pipeline, Provenance, Repo,
+    Run, RunDate, Scope, Tag, Upload,
+};
+use crate::http::{Outcome as Recorded, RecordAnswer};
 
 /// Store a run: the numbers that one commit measured
 ///
-/// Reads a run as JSON, checks it whole before anything is sent, and posts it. Safe to repeat: a
-/// run is stored once, however often it is sent, and a failed run gives way to its rerun. Where
-/// the same commit, series and tag are stored with other content, that run stays as it is and the
-/// differences are shown. Nothing else changes a stored run, and nothing deletes one.
+/// Reads a document, adds what the pipeline knows, and posts it; or a whole run, which says all that
+/// itself. Everything is checked before anything is sent. Safe to repeat: a run is stored once,
+/// however often it is sent, and a failed run gives way to its rerun. Where the same commit, series
+/// and tag are stored with other content, that run stays as it is and the differences are shown.
+/// Nothing else changes a stored run, and nothing deletes one. The parameters of a document are for
+/// the gate, and are not stored.
 #[derive(Args, Debug)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct UploadArgs {
-    /// File with the run as JSON; `-` is standard input
-    #[arg(value_name = "FILE", default_value = "-")]
-    file: PathBuf,
+    /// File with a document or a run as JSON; `-` is standard input [default: standard input,
+    /// unless it is a terminal]
+    #[arg(value_name = "FILE")]
+    file: Option<PathBuf>,
+
+    /// Send nothing: print the run as JSON, and on standard error where each value comes from
+    ///
+    /// Needs no service and no token. What is printed is a run that `upload` takes.
+    #[arg(long)]
+    dry_run: bool,
 
     /// Print the service's answer as it came, instead of a line: `run_id`, `outcome`
-    #[arg(long)]
+    #[arg(long, conflicts_with = "dry_run")]
     json: bool,
 
     #[command(flatten)]
+    provenance: ProvenanceArgs,
+    #[command(flatten)]
     client: ClientArgs,
+}
+
+#[derive(Args, Debug)]
+#[command(
+    next_help_heading = "Where a document comes from (else what the CI says, else the git checkout)"
+)]
+struct ProvenanceArgs {
+    /// Repository that the commit belongs to
+    #[arg(long, value_name = "NAME")]
+    repo: Option<Repo>,
+
+    /// Branch that was measured; of a change, the one that it is for
+    #[arg(long, value_name = "NAME")]
+    branch: Option<Branch>,
+
+    /// Commit that was measured, all 40 digits
+    #[arg(long, value_name = "SHA")]
+    commit: Option<CommitSha>,
+
+    /// Change that the commit came from, such as the number of a pull request
+    #[arg(long, value_name = "ID")]
+    change: Option<Change>,
+
+    /// Patch set of the change
+    #[arg(long, value_name = "ID")]
+    patchset: Option<Patchset>,
+
+    /// Job that uploads; `promote` is the one for commits that have merged
+    ///
+    /// Else the variable PERF_TRACKING_PIPELINE, else what Zuul says. Never guessed: changes are
+    /// judged against the runs of `promote`.
+    #[arg(long, value_name = "NAME")]
+    pipeline: Option<Pipeline>,
+
+    /// Name of a reference run, such as 14.04; a pushed tag, if there is one
+    #[arg(long, value_name = "NAME")]
+    tag: Option<Tag>,
+
+    /// Date of the commit, such as 2026-11-30T09:00:00Z; kept in UTC and whole seconds
+    #[arg(long, value_name = "DATE")]
+    run_date: Option<RunDate>,
 }
 
 /// Ten thousand metrics with the longest names, escaped and indented, have a third of it.
 const MAX_RUN_BYTES: usize = 64 << 20;
 
 const EXAMPLES: &str = "\
+A document is what `perf-tracking document` writes. What it lacks is taken from the flags, else from
+the variables of Zuul (ZUUL_PROJECT, ZUUL_BRANCH, ZUUL_COMMIT or ZUUL_NEWREV, ZUUL_CHANGE,
+ZUUL_PATCHSET, ZUUL_PIPELINE; a playbook has to set them), of Jenkins with Gerrit, of GitHub Actions,
+of GitLab CI or of Jenkins, else from git. `--dry-run` shows which.
+
 A run:
   {\"workload\": \"perf\", \"repo\": \"drizzle\", \"branch\": \"main\",
    \"commit_sha\": \"0123456789abcdef0123456789abcdef01234567\",
@@ -55,46 +117,104 @@ A run:
   field on its page /docs.
 
 Examples:
-  perf-tracking upload --token-file promote.token run.json
-  jq '.pipeline = \"promote\"' run.json | perf-tracking upload";
+  In the job that runs once a change has merged:
+    perf-tracking upload --pipeline promote --token-file promote.token metrics.json
+
+  What would be sent, and why:
+    perf-tracking upload --pipeline promote --dry-run metrics.json
+
+  A run that something else wrote:
+    jq '.pipeline = \"promote\"' run.json | perf-tracking upload";
 
 pub(super) fn run(args: UploadArgs) -> anyhow::Result<Outcome> {
+    let input = Input::of(args.file)?;
+    if args.dry_run {
+        return show(&prepare(&input, args.provenance)?);
+    }
     let client = client::open(args.client)?;
     anyhow::ensure!(
         client.has_token(),
         "an upload needs a token: {}",
         token_advice(Scope::RunsWrite)
     );
-    let run = read(&args.file)?;
-    match super::runtime()?.block_on(client.upload(&run)) {
-        Ok(answer) if args.json => print(&format!("{}\n", answer.text.trim_end())),
-        Ok(answer) => print(&line(&answer.content, &run)),
-        Err(error) => refused(error, &run, args.json),
+    send(&client, &prepare(&input, args.provenance)?, args.json)
+}
+
+/// A run, and how it came to be one.
+struct Prepared {
+    run: Run,
+    /// Of a document: each value that was found, and where. Of a run: nothing.
+    origins: Vec<String>,
+    /// The commit that is checked out, where it is another.
+    other_head: Option<String>,
+}
+
+fn show(prepared: &Prepared) -> anyhow::Result<Outcome> {
+    for origin in &prepared.origins {
+        note(origin);
+    }
+    if let Some(head) = &prepared.other_head {
+        note(format_args!(
+            "the checkout is at another commit, {}",
+            tame(head)
+        ));
+    }
+    print(&format!(
+        "{}\n",
+        serde_json::to_string_pretty(&prepared.run)?
+    ))
+}
+
+fn send(client: &Client, prepared: &Prepared, json: bool) -> anyhow::Result<Outcome> {
+    let run = &prepared.run;
+    match super::runtime()?.block_on(client.upload(run)) {
+        Ok(answer) if json => print(&format!("{}\n", answer.text.trim_end())),
+        Ok(answer) => print(&line(&answer.content, run)),
+        Err(error) => refused(error, prepared, json),
     }
 }
 
-/// The run in a file, or every reason why it is none.
-fn read(path: &Path) -> anyhow::Result<Run> {
-    let is_stdin = path == Path::new("-");
-    let name = if is_stdin {
-        "standard input".to_owned()
-    } else {
-        shown::path(path)
-    };
-    let mut bytes = Vec::new();
-    let result = if is_stdin {
-        read_some(io::stdin().lock(), &mut bytes)
-    } else {
-        File::open(path).and_then(|file| read_some(file, &mut bytes))
-    };
-    result.with_context(|| format!("cannot read {name}"))?;
-    anyhow::ensure!(
-        bytes.len() <= MAX_RUN_BYTES,
-        "{name} holds more than any run does ({} MiB)",
-        MAX_RUN_BYTES >> 20
-    );
-    let json = JsonText::parse(&bytes).with_context(|| format!("{name} is not JSON"))?;
-    Run::parse(&json).map_err(|faults| anyhow::anyhow!("{}", misfit(&name, &faults)))
+/// Where the text comes from.
+struct Input {
+    /// `None` for standard input.
+    path: Option<PathBuf>,
+    /// For messages.
+    name: String,
+}
+
+impl Input {
+    /// Refuses to wait for a person who does not know of it.
+    fn of(file: Option<PathBuf>) -> anyhow::Result<Self> {
+        anyhow::ensure!(
+            file.is_some() || !io::stdin().is_terminal(),
+            "there is no FILE, and standard input is a terminal: name a file with a document or a \
+             run, or pipe one in; `-` reads what is typed"
+        );
+        let path = file.filter(|path| path != Path::new("-"));
+        let name = match &path {
+            Some(path) => shown::path(path),
+            None => "standard input".to_owned(),
+        };
+        Ok(Self { path, name })
+    }
+
+    /// The document or the run, or every reason why it is none.
+    fn read(&self) -> anyhow::Result<Upload> {
+        let name = &self.name;
+        let mut bytes = Vec::new();
+        let result = match &self.path {
+            None => read_some(io::stdin().lock(), &mut bytes),
+            Some(path) => File::open(path).and_then(|file| read_some(file, &mut bytes)),
+        };
+        result.with_context(|| format!("cannot read {name}"))?;
+        anyhow::ensure!(
+            bytes.len() <= MAX_RUN_BYTES,
+            "{name} holds more than any run does ({} MiB)",
+            MAX_RUN_BYTES >> 20
+        );
+        let json = JsonText::parse(&bytes).with_context(|| format!("{name} is not JSON"))?;
+        Upload::parse(&json).map_err(|faults| anyhow::anyhow!("{}", misfit(name, &faults)))
+    }
 }
 
 /// A little more than the largest run is enough to refuse what is larger, which may have no end.
@@ -103,12 +223,103 @@ fn read_some(source: impl Read, bytes: &mut Vec<u8>) -> io::Result<usize> {
 }
 
 fn misfit(name: &str, faults: &[Fault]) -> String {
-    let mut text = format!("{name} holds no run that fits; nothing was sent");
+    let mut text = format!("{name} holds no run or document that fits; nothing was sent");
     for fault in faults {
         // Writing to a string cannot fail.
         let _ = write!(text, "\n  {fault}");
     }
     text
+}
+
+fn prepare(input: &Input, flags: ProvenanceArgs) -> anyhow::Result<Prepared> {
+    match input.read()? {
+        Upload::Document(document) => complete(document, flags, &input.name),
+        Upload::Run(run) => {
+            let given = flags.given();
+            anyhow::ensure!(
+                given.is_empty(),
+                "{} holds a run, which says where it comes from itself; leave out {}",
+                input.name,
+                given.join(", ")
+            );
+            Ok(Prepared {
+                run,
+                origins: Vec::new(),
+                other_head: None,
+            })
+        }
+    }
+}
+
+/// Makes a run of a document, or tells all that is not known at once.
+fn complete(document: Document, flags: ProvenanceArgs, name: &str) -> anyhow::Result<Prepared> {
+    let mut detector = Detector::here(flags.commit);
+    let repo = detector.repo(flags.repo);
+    let branch = detector.branch(flags.branch);
+    let commit_sha = detector.commit();
+    let change = detector.change(flags.change);
+    let patchset = detector.patchset(flags.patchset);
+    let pipeline = detector.pipeline(flags.pipeline);
+    let tag = detector.tag(flags.tag);
+    let run_date = detector.run_date(flags.run_date);
+    let origins = detector.told();
+    let (Some(repo), Some(branch), Some(commit_sha), Some(pipeline), Some(run_date), []) = (
+        repo,
+        branch,
+        commit_sha,
+        pipeline,
+        run_date,
+        detector.faults(),
+    ) else {
+        anyhow::bail!(unknown(name, detector.faults(), &origins));
+    };
+    let run = document.into_run(Provenance {
+        repo,
+        branch,
+        commit_sha,
+        change,
+        patchset,
+        pipeline,
+        tag,
+        run_date,
+    });
+    Ok(Prepared {
+        run,
+        origins,
+        other_head: detector.other_head(),
+    })
+}
+
+fn unknown(name: &str, faults: &[String], known: &[String]) -> String {
+    let mut text = format!("{name} holds a document, and a run needs more; nothing was sent");
+    for fault in faults {
+        let _ = write!(text, "\n  {fault}");
+    }
+    if !known.is_empty() {
+        text.push_str("\nknown are:");
+    }
+    for known in known {
+        let _ = write!(text, "\n  {known}");
+    }
+    text
+}
+
+impl ProvenanceArgs {
+    /// The flags that were given, by name.
+    fn given(&self) -> Vec<&'static str> {
+        let flags = [
+            (self.repo.is_some(), "--repo"),
+            (self.branch.is_some(), "--branch"),
+            (self.commit.is_some(), "--commit"),
+            (self.change.is_some(), "--change"),
+            (self.patchset.is_some(), "--patchset"),
+            (self.pipeline.is_some(), "--pipeline"),
+            (self.tag.is_some(), "--tag"),
+            (self.run_date.is_some(), "--run-date"),
+        ];
+        let given = flags.into_iter().filter(|(is_given, _)| *is_given);
+        given.map(|(_, name)| name).collect()
+    }
 }
 
 /// `created run 17: perf on main, amd64, trixie at 0123456789ab`
@@ -130,49 +341,27 @@ fn identity(run: &Run) -> String {
     format!("{} at {}{tag}", run.series, &commit[..12])
 }
 
-fn refused(error: ClientError, run: &Run, json: bool) -> anyhow::Result<Outcome> {
+fn refused(error: ClientError, prepared: &Prepared, json: bool) -> anyhow::Result<Outcome> {
+    let sent = sent_was(&prepared.origins);
     let Some(conflict) = error.conflict() else {
-        return Err(error.into());
+        // Who may not write this run wonders why it says what it says.
+        let sent = if error.is_outside_claims() { &sent } else { "" };
+        return Err(anyhow::anyhow!("{error}{sent}"));
     };
-    super::note(differences(&conflict, run));
+    note(format_args!(
+        "{}{sent}",
+        conflict::differences(&conflict, &identity(&prepared.run))
+    ));
     if json && let Some(text) = error.problem_text() {
         print(&format!("{}\n", text.trim_end()))?;
     }
     Ok(Outcome::Refused)
 }
 
-fn differences(conflict: &Conflict, run: &Run) -> String {
-    let mut table = Table::new();
-    table
-        .load_style(presets::NOTHING)
-        .set_header(["", "stored", "sent"]);
-    for field in &conflict.fields {
-        let side = |side: &Option<String>| side.as_deref().map_or_else(|| "none".to_owned(), tame);
-        table.add_row([tame(&field.field), side(&field.stored), side(&field.sent)]);
+fn sent_was(origins: &[String]) -> String {
+    let lines = origins.iter().map(|origin| format!("\n  {origin}"));
+    match lines.collect::<String>().as_str() {
+        "" => String::new(),
+        lines => format!("\nsent was:{lines}"),
     }
-    for metric in &conflict.metrics {
-        let name = match metric.dim_key.as_str() {
-            "" => metric.metric_key.to_string(),
-            dim => format!("{} {dim}", metric.metric_key),
-        };
-        let clocks_differ = matches!(
-            (&metric.stored, &metric.sent),
-            (Some(stored), Some(sent)) if stored.wallclock != sent.wallclock
-        );
-        let side = |side: &Option<MeasuredBody>| match side {
-            None => "none".to_owned(),
-            Some(side) if clocks_differ && side.wallclock => format!("{} wallclock", side.value),
-            Some(side) => side.value.to_string(),
-        };
-        table.add_row([name, side(&metric.stored), side(&metric.sent)]);
-    }
-    for column in table.column_iter_mut() {
-        column.set_padding((2, 0));
-    }
-    format!(
-        "error: run {} is stored with other content, and stays as it is: {}\n{}",
-        conflict.run_id,
-        identity(run),
-        table.trim_fmt()
-    )
 }

@@ -1,7 +1,7 @@
 //! Writes a file whole or not at all.
 
 use std::fs::{self, Permissions};
-use std::io::Write as _;
+use std::io::{self, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
@@ -20,7 +20,9 @@ pub(super) fn write(path: &Path, text: &str) -> anyhow::Result<()> {
 /// # Errors
 /// That the folder is missing, or that nothing can be made in it.
 pub(super) fn check(path: &Path) -> anyhow::Result<()> {
-    let made = if is_special(path) {
+    let made = if path.is_dir() {
+        Err(io::ErrorKind::IsADirectory.into())
+    } else if is_special(path) {
         Ok(())
     } else {
         tempfile::tempfile_in(folder(path)).map(drop)
@@ -28,7 +30,7 @@ pub(super) fn check(path: &Path) -> anyhow::Result<()> {
     made.with_context(|| format!("{} cannot be written", path.display()))
 }
 
-/// A pipe or a device has no half. A folder is none of them and still no file.
+/// A pipe or a device has no half.
 fn is_special(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|found| !found.is_file())
 }

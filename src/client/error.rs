@@ -1,5 +1,7 @@
 //! What went wrong, where, and what to do about it. Never holds a token.
 
+mod refusal;
+
 use std::error::Error;
 use std::fmt;
 use std::io;
@@ -9,10 +11,21 @@ use reqwest::StatusCode;
 use serde::Deserialize;
 use url::Url;
 
+pub(super) use refusal::Refusal;
+pub(crate) use refusal::tame;
+
+use refusal::one_line;
+
 use super::retry;
 use crate::domain::{Fault, Scope};
 use crate::http::{FieldDifferenceBody, MetricDifferenceBody};
 use crate::store::RunId;
+
+/// The kind of problem whose remedy is another token with the same scope.
+const OUTSIDE_GRANT: &str = "outside-grant";
+
+const CHECK_ADDRESS: &str = "the address of the service is perhaps wrong: check --server \
+                             (PERF_TRACKING_URL), and the path in it";
 
 const CHECK_SERVER: &str = "check --server (PERF_TRACKING_URL), and that the service runs";
 
@@ -70,24 +83,16 @@ pub(super) struct Problem {
     retry_after: Option<Duration>,
 }
 
-/// A problem has a title; its kind adds nothing for a person.
+/// A problem has a title; its kind says nothing more to a person, but tells what to advise.
 #[derive(Clone, Debug, Deserialize)]
 struct ProblemText {
+    #[serde(default, rename = "type")]
+    kind: String,
     title: String,
     #[serde(default)]
     detail: String,
     #[serde(default)]
     errors: Vec<Fault>,
-}
-
-/// An answer without a problem in it.
-#[derive(Clone, Debug)]
-pub(super) struct Refusal {
-    status: StatusCode,
-    content_type: Option<String>,
-    /// How it starts, on one line.
-    start: String,
-    pub(super) retry_after: Option<Duration>,
 }
 
 /// How an upload differs from the run that its identity stands for.
@@ -161,6 +166,11 @@ impl ClientError {
         }
     }
 
+    /// Whether the token may write runs, but not this one.
+    pub fn is_outside_claims(&self) -> bool {
+        matches!(&self.0.failure, Failure::Problem(problem) if problem.is_outside_claims())
+    }
+
     /// What went wrong in a few words, without the place and the advice.
     pub fn reason(&self) -> String {
         match &self.0.failure {
@@ -197,6 +207,9 @@ impl ClientError {
                     .to_owned(),
             ),
             Failure::Problem(problem) => problem.advice(),
+            Failure::Foreign(refusal) if refusal.status == StatusCode::NOT_FOUND => Some(format!(
+                "{CHECK_ADDRESS}, and the proxies in front of the service"
+            )),
             Failure::Foreign(_) | Failure::TooLong => Some(
                 "check --server (PERF_TRACKING_URL), and the proxies in front of the service"
                     .to_owned(),
@@ -294,7 +307,21 @@ impl Problem {
         format!("{head}: {}", one_line(detail))
     }
 
+    fn is_outside_claims(&self) -> bool {
+        self.status == StatusCode::FORBIDDEN && self.body.kind == OUTSIDE_GRANT
+    }
+
     fn advice(&self) -> Option<String> {
+        // Everything that the commands ask for is there, on a service that is asked at its address.
+        if matches!(
+            self.status,
+            StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED
+        ) {
+            return Some(CHECK_ADDRESS.to_owned());
+        }
+        if self.is_outside_claims() {
+            return Some(CLAIMS_ADVICE.to_owned());
+        }
         let (scope, has_token) = self.token?;
         let advice = token_advice(scope);
         match (self.status, has_token) {
@@ -305,6 +332,12 @@ impl Problem {
     }
 }
 
+/// How to get a token that reaches to a run.
+const CLAIMS_ADVICE: &str = "\
+the scope is right: use a token that is not narrowed, or is narrowed to what this run is of. \
+`perf-tracking token inspect` shows what a token is narrowed to, and the flags --repo, --branch, \
+--workload and --pipeline of `perf-tracking token issue` narrow one";
+
 /// How to get a token for `scope`, and where to put it.
 pub(crate) fn token_advice(scope: Scope) -> String {
     format!(
@@ -312,57 +345,6 @@ pub(crate) fn token_advice(scope: Scope) -> String {
          where the service keeps its secret; give it in a file with --token-file \
          (PERF_TRACKING_TOKEN_FILE) or in the variable PERF_TRACKING_TOKEN"
     )
-}
-
-impl Refusal {
-    /// How an answer starts.
-    pub(super) fn text(status: StatusCode, content_type: Option<&str>, text: &str) -> Self {
-        const ENOUGH: usize = 100;
-        const LOOKED_AT: usize = 4096;
-        let beginning: String = text.chars().take(LOOKED_AT).collect();
-        let line = one_line(&beginning);
-        let mut start: String = line.chars().take(ENOUGH).collect();
-        if start.len() < line.len() || beginning.len() < text.len() {
-            start.push('…');
-        }
-        Self {
-            status,
-            content_type: content_type.map(one_line),
-            start,
-            retry_after: None,
-        }
-    }
-}
-
-impl fmt::Display for Refusal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "{} with an answer that is not the service's",
-            self.status
-        )?;
-        if let Some(content_type) = &self.content_type {
-            write!(f, ", {content_type}")?;
-        }
-        if self.start.is_empty() {
-            f.write_str(", empty")
-        } else {
-            write!(f, ": {}", self.start)
-        }
-    }
-}
-
-/// A stranger's text for a terminal: no control characters, one line.
-fn one_line(text: &str) -> String {
-    let words = text.split(|c: char| c.is_whitespace() || c.is_control());
-    let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
-    words.join(" ")
-}
-
-/// A stranger's text for a terminal, with all its spaces: what would move the cursor, colour the
-/// screen or begin a line is shown as �.
-pub(crate) fn tame(text: &str) -> String {
-    text.replace(char::is_control, "\u{fffd}")
 }
 
 /// The cause that an error comes down to; what stands around it names the address once more.

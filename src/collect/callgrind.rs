@@ -45,18 +45,23 @@ pub enum Parts {
 pub struct Callgrind {
     sums: Option<BTreeMap<String, u64>>,
     /// By process: each part and thread that was read, and from which file.
-    seen: BTreeMap<String, BTreeMap<(u64, Option<u64>), String>>,
+    seen: BTreeMap<Process, BTreeMap<(u64, Option<u64>), String>>,
     parts: usize,
     files: Vec<String>,
     empty: Vec<String>,
     creator: Option<String>,
 }
 
+/// One program that ran: its number, and its command line, for a process may become another program
+/// (`exec`) and then begins at part 1 anew.
+type Process = (String, Option<String>);
+
 /// One part as the file has it.
 #[derive(Debug, Default)]
 struct Part {
     creator: Option<String>,
     pid: Option<String>,
+    command: Option<String>,
     number: Option<u64>,
     thread: Option<u64>,
     events: Vec<String>,
@@ -123,7 +128,10 @@ impl Callgrind {
         let costs = part.costs()?;
         let number = part.number.unwrap_or(1);
         let process = part.pid.unwrap_or_else(|| name.to_owned());
-        let parts = self.seen.entry(process.clone()).or_default();
+        let parts = self
+            .seen
+            .entry((process.clone(), part.command))
+            .or_default();
         if let Some(other) = parts.insert((number, part.thread), name.to_owned()) {
             let detail = format!(
                 "part {number} of process {process} stands in `{other}` already; give each file once"
@@ -185,7 +193,7 @@ impl Callgrind {
 
     /// The file without a suffix holds only the last part of several.
     fn check_parts(&self) -> Result<(), Unreadable> {
-        for (process, parts) in &self.seen {
+        for ((process, _), parts) in &self.seen {
             let numbers: BTreeSet<u64> = parts.keys().map(|(number, _)| *number).collect();
             let last = numbers.last().copied().unwrap_or(1);
             let missing = (1..last).find(|number| !numbers.contains(number));
@@ -280,6 +288,7 @@ impl Part {
         Self {
             creator: part.creator.clone(),
             pid: part.pid.clone(),
+            command: part.command.clone(),
             thread: part.thread,
             ..Self::default()
         }
@@ -299,6 +308,7 @@ impl Part {
         match key {
             "creator" => self.creator = Some(value.to_owned()),
             "pid" => self.pid = Some(value.to_owned()),
+            "cmd" => self.command = Some(value.to_owned()),
             "thread" => self.thread = value.parse().ok(),
             "part" => self.begin(line, value)?,
             "events" => self.set_events(line, value)?,
@@ -593,6 +603,14 @@ mod tests {
         assert!(twice.contains("stands in `f` already"), "{twice}");
         let missing = read(&[("f", &two)]).unwrap_err();
         assert!(missing.contains("part 1 was not given"), "{missing}");
+    }
+
+    #[test]
+    fn a_process_that_became_another_program_counts_as_two() {
+        let part = |head: &str| file(BY_CALLGRIND, head, "Ir", "totals: 1\n");
+        let shell = part("pid: 7\ncmd: sh -c app\npart: 1\n");
+        let app = part("pid: 7\ncmd: app\npart: 1\n");
+        assert_eq!(read(&[("f.7.1", &shell), ("f.7", &app)]), ir("2"));
     }
 
     #[test]

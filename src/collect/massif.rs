@@ -83,19 +83,72 @@ const CUT_SHORT: &str = "the snapshot is not whole: the file was cut short, or i
 const NOT_MASSIF: &str =
     "has no `snapshot=` line: this is no massif file, or it is empty or cut short";
 
+/// The files of one measurement, one a process.
+///
+/// The peak is that of the process with the highest: processes need not hold their most at the same
+/// moment, and a forked one starts out with what its parent held.
+#[derive(Debug, Default)]
+pub struct Massif {
+    files: usize,
+    snapshots: usize,
+    highest: u64,
+}
+
+impl Massif {
+    /// Adds a file, of any size in constant memory.
+    ///
+    /// # Errors
+    /// What cannot be read, as the stream says; or what of the file does not fit.
+    pub fn add(&mut self, input: impl Read) -> io::Result<Result<(), Unreadable>> {
+        let mut lines = Lines::new(input);
+        let mut reader = Reader::default();
+        while let Some(line) = lines.next_line()? {
+            if let Err(error) = reader.take(&line) {
+                return Ok(Err(error));
+            }
+        }
+        let (snapshots, highest) = match reader.finish(lines.number()) {
+            Ok(found) => found,
+            Err(error) => return Ok(Err(error)),
+        };
+        self.files += 1;
+        self.snapshots += snapshots;
+        self.highest = self.highest.max(highest);
+        Ok(Ok(()))
+    }
+
+    /// The metric of all that was added.
+    ///
+    /// # Errors
+    /// That none of it held a byte.
+    pub fn finish(self) -> Result<Reading, Unreadable> {
+        if self.highest == 0 {
+            let detail = "no snapshot holds a byte: the program ended before it was measured, or nothing was; check --heap and --stacks, and leave massif out where the program allocates nothing or is linked statically";
+            return Err(Unreadable::whole(detail));
+        }
+        let value = number::count(self.highest).map_err(Unreadable::whole)?;
+        let key = "massif.peak_heap_bytes";
+        let metric =
+            metric(key, &Dim::scalar(), value, Kind::Counted).map_err(Unreadable::whole)?;
+        let mut what = format!("massif, {}", plural(self.snapshots, "snapshot"));
+        if self.files > 1 {
+            what.push_str(&format!(" of {} files, the highest taken", self.files));
+        }
+        Ok(Reading {
+            metrics: vec![metric],
+            what,
+        })
+    }
+}
+
 /// Reads a massif file, of any size in constant memory.
 ///
 /// # Errors
 /// What cannot be read, as the stream says; or what of the file does not fit.
 pub fn read(input: impl Read) -> io::Result<Result<Reading, Unreadable>> {
-    let mut lines = Lines::new(input);
-    let mut reader = Reader::default();
-    while let Some(line) = lines.next_line()? {
-        if let Err(error) = reader.take(&line) {
-            return Ok(Err(error));
-        }
-    }
-    Ok(reader.finish(lines.number()))
+    let mut massif = Massif::default();
+    let added = massif.add(input)?;
+    Ok(added.and_then(|()| massif.finish()))
 }
 
 #[derive(Debug, Default)]
@@ -128,7 +181,8 @@ impl Reader {
         Ok(())
     }
 
-    fn finish(mut self, line: u64) -> Result<Reading, Unreadable> {
+    /// How many snapshots there are, and the highest, in bytes.
+    fn finish(mut self, line: u64) -> Result<(usize, u64), Unreadable> {
         let Some(last) = &self.snapshot else {
             return Err(Unreadable::whole(NOT_MASSIF));
         };
@@ -136,18 +190,7 @@ impl Reader {
             return Err(Unreadable::at(line, CUT_SHORT));
         }
         self.close(line)?;
-        if self.highest == 0 {
-            let detail = "no snapshot holds a byte: the program ended before it was measured, or nothing was; check --heap and --stacks";
-            return Err(Unreadable::whole(detail));
-        }
-        let value = number::count(self.highest).map_err(Unreadable::whole)?;
-        let key = "massif.peak_heap_bytes";
-        let metric =
-            metric(key, &Dim::scalar(), value, Kind::Counted).map_err(Unreadable::whole)?;
-        Ok(Reading {
-            metrics: vec![metric],
-            what: format!("massif, {}", plural(self.snapshots, "snapshot")),
-        })
+        Ok((self.snapshots, self.highest))
     }
 }
 
@@ -211,5 +254,20 @@ mod tests {
         );
         let huge = snapshot(&u64::MAX.to_string(), 1, 0, "empty");
         assert!(peak(&huge).unwrap_err().contains("too many"));
+    }
+
+    #[test]
+    fn of_several_processes_the_highest_counts_and_one_may_hold_nothing() {
+        let mut massif = Massif::default();
+        for heap in ["10", "30", "0"] {
+            let text = snapshot(heap, 0, 0, "empty");
+            massif.add(text.as_bytes()).unwrap().unwrap();
+        }
+        let reading = massif.finish().unwrap();
+        assert_eq!(reading.metrics[0].value.to_string(), "30");
+        assert_eq!(
+            reading.what,
+            "massif, 3 snapshots of 3 files, the highest taken"
+        );
     }
 }

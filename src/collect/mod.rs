@@ -34,7 +34,7 @@ use std::fmt;
 use crate::domain::{Metric, MetricKey, MetricName, Value};
 
 pub use binary::read as read_binary;
-pub use callgrind::{Callgrind, Parts};
+pub use callgrind::{Callgrind, CallgrindError, Parts};
 pub use criterion::{Criterion, read as read_criterion};
 pub use dim::Dim;
 pub use go_bench::read as read_go_bench;
@@ -42,7 +42,7 @@ pub use google_benchmark::read as read_google_benchmark;
 pub use hyperfine::read as read_hyperfine;
 pub use jmh::read as read_jmh;
 pub use locust::read as read_locust;
-pub use massif::read as read_massif;
+pub use massif::{Massif, read as read_massif};
 pub use pytest_benchmark::read as read_pytest_benchmark;
 pub use size::{FileSize, Sizes, read as read_sizes};
 pub use sysbench::read as read_sysbench;

@@ -3,12 +3,16 @@
 use std::fmt;
 use std::str::FromStr;
 
-use serde::{Deserialize, Serialize, Serializer};
+use arrayvec::ArrayString;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::text;
 
 /// A commit's name: 40 hexadecimal digits, kept in lower case.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
-#[serde(try_from = "String")]
-pub struct CommitSha(String);
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct CommitSha(ArrayString<DIGITS>);
+
+const DIGITS: usize = 40;
 
 /// Why a text is not a commit's name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -26,19 +30,26 @@ impl FromStr for CommitSha {
     type Err = CommitShaError;
 
     fn from_str(text: &str) -> Result<Self, CommitShaError> {
-        text.to_owned().try_into()
+        if text.len() != DIGITS || !text.bytes().all(|b| b.is_ascii_hexdigit()) {
+            return Err(CommitShaError);
+        }
+        let mut digits = ArrayString::from(text).map_err(|_| CommitShaError)?;
+        digits.make_ascii_lowercase();
+        Ok(Self(digits))
     }
 }
 
 impl TryFrom<String> for CommitSha {
     type Error = CommitShaError;
 
-    fn try_from(mut text: String) -> Result<Self, CommitShaError> {
-        if text.len() != 40 || !text.bytes().all(|b| b.is_ascii_hexdigit()) {
-            return Err(CommitShaError);
-        }
-        text.make_ascii_lowercase();
-        Ok(Self(text))
+    fn try_from(text: String) -> Result<Self, CommitShaError> {
+        text.parse()
+    }
+}
+
+impl<'de> Deserialize<'de> for CommitSha {
+    fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
+        text::parsed(source)
     }
 }
 
@@ -50,7 +61,7 @@ impl Serialize for CommitSha {
 
 impl From<CommitSha> for String {
     fn from(sha: CommitSha) -> Self {
-        sha.0
+        sha.0.to_string()
     }
 }
 

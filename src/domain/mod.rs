@@ -15,6 +15,8 @@ mod run;
 mod run_date;
 mod scope;
 mod series;
+mod text;
+mod upload;
 mod value;
 
 pub use commit::CommitSha;
@@ -31,4 +33,5 @@ pub use run::{MAX_METRICS, Run};
 pub use run_date::{DateBound, RunDate, RunDateError};
 pub use scope::{Scope, ScopeError};
 pub use series::{Identity, Series};
+pub use upload::{Provenance, Upload};
 pub use value::{Value, ValueError};

@@ -7,7 +7,10 @@
 use std::fmt;
 use std::str::FromStr;
 
-use serde::{Deserialize, Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use smol_str::SmolStr;
+
+use super::text;
 
 /// Why a text is not a name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -83,9 +86,8 @@ pub fn any_or<T: FromStr>(text: &str) -> Result<Option<T>, T::Err> {
 macro_rules! names {
     ($($(#[$doc:meta])* $name:ident, $max:literal, may_be_empty: $may_be_empty:literal;)*) => {$(
         $(#[$doc])*
-        #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
-        #[serde(try_from = "String")]
-        pub struct $name(String);
+        #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(SmolStr);
 
         impl $name {
             /// The most characters that the column holds.
@@ -101,8 +103,7 @@ macro_rules! names {
             type Error = NameError;
 
             fn try_from(text: String) -> Result<Self, NameError> {
-                check(&text, $max, $may_be_empty)?;
-                Ok(Self(text))
+                text.parse()
             }
         }
 
@@ -110,7 +111,14 @@ macro_rules! names {
             type Err = NameError;
 
             fn from_str(text: &str) -> Result<Self, NameError> {
-                Self::try_from(text.to_owned())
+                check(text, $max, $may_be_empty)?;
+                Ok(Self(text.into()))
+            }
+        }
+
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
+                text::parsed(source)
             }
         }
 
@@ -122,7 +130,7 @@ macro_rules! names {
 
         impl From<$name> for String {
             fn from(name: $name) -> Self {
-                name.0
+                name.0.into()
             }
         }
 
@@ -166,21 +174,21 @@ names! {
 impl Tag {
     /// The tag of a live run.
     pub fn live() -> Self {
-        Self(String::new())
+        Self(SmolStr::default())
     }
 }
 
 impl DimKey {
     /// The dimension of a scalar metric.
     pub fn scalar() -> Self {
-        Self(String::new())
+        Self(SmolStr::default())
     }
 }
 
 impl Pipeline {
     /// The pipeline whose runs are the history.
     pub fn promote() -> Self {
-        Self("promote".to_owned())
+        Self(SmolStr::new_static("promote"))
     }
 }
 

@@ -4,11 +4,12 @@ use std::fmt;
 use std::str::FromStr;
 
 use chrono::{DateTime, Datelike, NaiveDateTime, TimeDelta, Timelike, Utc};
-use serde::{Deserialize, Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::text;
 
 /// The commit's date in UTC, whole seconds, in a year from 1970 to 9999.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
-#[serde(try_from = "String")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RunDate(DateTime<Utc>);
 
 /// Why a text is not a run's date.
@@ -110,11 +111,9 @@ impl TryFrom<NaiveDateTime> for RunDate {
     }
 }
 
-impl TryFrom<String> for RunDate {
-    type Error = RunDateError;
-
-    fn try_from(text: String) -> Result<Self, RunDateError> {
-        text.parse()
+impl<'de> Deserialize<'de> for RunDate {
+    fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
+        text::parsed(source)
     }
 }
 

@@ -144,31 +144,73 @@ fn parse_exponent(text: &str) -> Option<i64> {
     Some(if text.starts_with('-') { -size } else { size })
 }
 
+/// A number that the column keeps as it is written, which nearly every one is: nothing to round, and
+/// an integer of a machine's word holds its digits. `None` for one that wants a closer look.
+fn kept_as_written(text: &str) -> Option<Value> {
+    let (negative, unsigned) = match text.strip_prefix('-') {
+        Some(rest) => (true, rest),
+        None => (false, text),
+    };
+    let mut digits: i64 = 0;
+    let mut point = None;
+    for (index, byte) in unsigned.bytes().enumerate().take(DIGITS_OF_A_WORD + 1) {
+        match byte {
+            b'0'..=b'9' => {
+                digits = digits
+                    .checked_mul(10)?
+                    .checked_add(i64::from(byte - b'0'))?
+            }
+            b'.' if point.is_none() => point = Some(index),
+            _ => return None,
+        }
+    }
+    let length = unsigned.len();
+    let (whole, decimals) = point.map_or((length, 0), |point| (point, length - point - 1));
+    let kept = (1..=INTEGER_DIGITS as usize).contains(&whole)
+        && whole + decimals <= DIGITS_OF_A_WORD
+        && decimals <= SCALE as usize
+        && (point.is_none() || decimals > 0);
+    if !kept {
+        return None;
+    }
+    let scale = u32::try_from(decimals).ok()?;
+    let decimal = Decimal::new(if negative { -digits } else { digits }, scale);
+    Some(Value(decimal.normalize()))
+}
+
+/// Digits that every integer of 64 bits has room for.
+const DIGITS_OF_A_WORD: usize = 18;
+
 impl FromStr for Value {
     type Err = ValueError;
 
     fn from_str(text: &str) -> Result<Self, ValueError> {
-        let exact = Digits::parse(text)
-            .ok_or(ValueError::Format)?
-            .to_decimal()
-            .ok_or(ValueError::TooLarge)?;
-        let written_as_zero = !text
-            .split(['e', 'E'])
-            .next()
-            .unwrap_or_default()
-            .bytes()
-            .any(|b| matches!(b, b'1'..=b'9'));
-        if exact.is_zero() && !written_as_zero {
-            return Err(ValueError::TooFine);
-        }
-        let rounded = exact
-            .round_dp_with_strategy(SCALE, RoundingStrategy::MidpointAwayFromZero)
-            .normalize();
-        if (rounded - exact).abs() * Decimal::from(ROUNDING_PARTS) > exact.abs() {
-            return Err(ValueError::TooFine);
-        }
-        Self::try_from(rounded)
+        kept_as_written(text).map_or_else(|| rounded(text), Ok)
     }
+}
+
+/// The number as the column keeps it.
+fn rounded(text: &str) -> Result<Value, ValueError> {
+    let exact = Digits::parse(text)
+        .ok_or(ValueError::Format)?
+        .to_decimal()
+        .ok_or(ValueError::TooLarge)?;
+    let written_as_zero = !text
+        .split(['e', 'E'])
+        .next()
+        .unwrap_or_default()
+        .bytes()
+        .any(|b| matches!(b, b'1'..=b'9'));
+    if exact.is_zero() && !written_as_zero {
+        return Err(ValueError::TooFine);
+    }
+    let rounded = exact
+        .round_dp_with_strategy(SCALE, RoundingStrategy::MidpointAwayFromZero)
+        .normalize();
+    if (rounded - exact).abs() * Decimal::from(ROUNDING_PARTS) > exact.abs() {
+        return Err(ValueError::TooFine);
+    }
+    Value::try_from(rounded)
 }
 
 impl TryFrom<Decimal> for Value {
@@ -213,6 +255,8 @@ impl<'de> Deserialize<'de> for Value {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     fn value(text: &str) -> Result<String, ValueError> {
@@ -285,6 +329,33 @@ mod tests {
             assert_eq!(value(text), Err(ValueError::TooLarge), "{text}");
         }
         assert_eq!(value("0000000000000000000000001").as_deref(), Ok("1"));
+    }
+
+    proptest! {
+        #[test]
+        fn the_short_way_finds_what_the_long_way_does(text in "-?[0-9]{0,20}([.][0-9]{0,6})?") {
+            if let Some(value) = kept_as_written(&text) {
+                prop_assert_eq!(Ok(value), rounded(&text));
+                prop_assert_eq!(value.to_string(), rounded(&text).unwrap().to_string());
+            }
+        }
+    }
+
+    #[test]
+    fn usual_numbers_take_the_short_way() {
+        for text in [
+            "0",
+            "-0.0",
+            "1234567890",
+            "-1.50",
+            "9999999999999999.99",
+            "0.0001",
+        ] {
+            assert!(kept_as_written(text).is_some(), "{text}");
+        }
+        for text in ["", "-", ".5", "1.", "1e3", "1.00005", "12345678901234567"] {
+            assert!(kept_as_written(text).is_none(), "{text}");
+        }
     }
 
     #[test]

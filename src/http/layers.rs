@@ -19,6 +19,7 @@ use tracing::Span;
 use tracing::field::Empty;
 
 use super::problem::{Problem, Slug};
+use super::telemetry::AllWell;
 use super::{AppState, telemetry};
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -84,10 +85,15 @@ fn span(request: &Request<Body>) -> Span {
     )
 }
 
-/// One line a request.
+/// One line a request; probes that find all well are told to those who ask for details.
 fn log<B>(response: &axum::http::Response<B>, latency: Duration, _: &Span) {
     let status = response.status().as_u16();
-    tracing::info!(status, ms = latency.as_secs_f64() * 1000.0, "answered");
+    let ms = latency.as_secs_f64() * 1000.0;
+    if response.extensions().get::<AllWell>().is_some() {
+        tracing::debug!(status, ms, "answered");
+    } else {
+        tracing::info!(status, ms, "answered");
+    }
 }
 
 /// Twice the time of a body: once for it to arrive, once for the answer to be made.

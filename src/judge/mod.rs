@@ -9,12 +9,14 @@
 //! - [`window`]: one candidate against its newest values
 //! - [`policy`]: which rule holds for which metric, and what has been accepted
 //! - [`config`]: a policy out of `gate.toml`, with line and column for each fault
+//! - [`spread`]: how far the passes of one measurement lie apart
 //! - [`gate`]: all metrics of a document, and those that it lacks
 
 pub mod config;
 pub mod gate;
 pub mod moments;
 pub mod policy;
+pub mod spread;
 pub mod window;
 
 pub use gate::{

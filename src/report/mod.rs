@@ -1,4 +1,5 @@
-//! A judgement as text, Markdown, JSON, JUnit and OpenMetrics, and a history as a table and CSV.
+//! A judgement as text, Markdown, JSON, JUnit and OpenMetrics, and a history as a table and CSV; how
+//! far passes differ, as a table.
 //! Decides nothing.
 //!
 //! What is worst comes first, everywhere. [`words`] says in sentences what a finding means, the
@@ -10,6 +11,7 @@ mod junit;
 mod markdown;
 mod number;
 mod openmetrics;
+mod spread;
 mod text;
 mod words;
 
@@ -20,6 +22,7 @@ pub use json::json;
 pub use junit::junit;
 pub use markdown::{MARKDOWN_LIMIT, markdown};
 pub use openmetrics::openmetrics;
+pub use spread::spread;
 pub use text::text;
 pub use words::{explain, series_line};
 

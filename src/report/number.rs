@@ -14,9 +14,19 @@ pub(super) fn value(value: Value) -> String {
 
 /// A computed number.
 pub(super) fn computed(number: f64) -> String {
-    let whole = format!("{:.0}", number.abs().trunc()).len();
-    let decimals = DIGITS.saturating_sub(whole).min(DECIMALS);
-    group(&trim(format!("{number:.decimals$}")))
+    let decimals = decimals(number.abs());
+    group(trim(&format!("{number:.decimals$}")))
+}
+
+/// How many decimals leave a number of this size with [`DIGITS`] digits.
+fn decimals(size: f64) -> usize {
+    let mut decimals = DECIMALS;
+    let mut bound = 10_f64.powi((DIGITS - DECIMALS) as i32);
+    while decimals > 0 && size >= bound {
+        decimals -= 1;
+        bound *= 10.0;
+    }
+    decimals
 }
 
 /// A change, with its sign.
@@ -54,11 +64,11 @@ fn signed(text: String) -> String {
 }
 
 /// Without zeros that say nothing.
-fn trim(text: String) -> String {
+fn trim(text: &str) -> &str {
     if !text.contains('.') {
         return text;
     }
-    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    text.trim_end_matches('0').trim_end_matches('.')
 }
 
 fn group(text: &str) -> String {
@@ -69,13 +79,15 @@ fn group(text: &str) -> String {
         .find('.')
         .map_or((size, ""), |point| size.split_at(point));
     let mut grouped = String::with_capacity(text.len() * 4 / 3 + 1);
+    grouped.push_str(sign);
     for (index, digit) in whole.chars().enumerate() {
         if index > 0 && (whole.len() - index) % 3 == 0 {
             grouped.push(',');
         }
         grouped.push(digit);
     }
-    format!("{sign}{grouped}{decimals}")
+    grouped.push_str(decimals);
+    grouped
 }
 
 #[cfg(test)]

@@ -69,6 +69,7 @@ fn main() -> ExitCode {
         Case::new(operation::counts_methods_of_its_own_alone),
         Case::new(operation::shows_its_description_with_no_network),
         Case::new(operation::gives_every_request_an_id_and_one_line_of_log),
+        Case::new(operation::logs_no_probe_that_finds_all_well),
         Case::new(operation::makes_an_id_of_its_own_for_a_request_with_an_odd_one),
         Case::new(operation::keeps_secrets_out_of_its_log),
         Case::new(problems::name_every_fault_of_a_run_at_once),

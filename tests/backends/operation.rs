@@ -274,6 +274,18 @@ pub(crate) async fn gives_every_request_an_id_and_one_line_of_log(context: &Cont
     }
 }
 
+pub(crate) async fn logs_no_probe_that_finds_all_well(context: &Context) {
+    for (level, told) in [("info", false), ("debug", true)] {
+        let api = Api::start_with(context, &["--log", level]).await;
+        for path in ["/healthz", "/readyz", "/metrics"] {
+            let answer = send(api.anonymous(Method::GET, path)).await;
+            assert_eq!(answer.status, 200);
+            let id = answer.header("x-request-id");
+            assert_eq!(api.service.log().contains(id), told, "{path} at {level}");
+        }
+    }
+}
+
 pub(crate) async fn makes_an_id_of_its_own_for_a_request_with_an_odd_one(context: &Context) {
     let api = Api::start(context).await;
     let request = |ids: &[&[u8]]| {

@@ -26,7 +26,11 @@ impl Reply {
         for header in headers {
             bytes.push_str(&format!("{header}\r\n"));
         }
-        bytes.push_str(&format!("Content-Length: {}\r\n\r\n{body}", body.len()));
+        // One answer a connection: a client that was not told might send its next request to the end of it.
+        bytes.push_str(&format!(
+            "Connection: close\r\nContent-Length: {}\r\n\r\n{body}",
+            body.len()
+        ));
         Self::Bytes(bytes)
     }
 

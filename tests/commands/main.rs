@@ -5,6 +5,7 @@
     reason = "a test that cannot go on ends; helpers of tests do not count as tests yet"
 )]
 
+mod document;
 mod fake;
 mod health;
 mod history;

@@ -1,5 +1,6 @@
 //! Running the binary, and what it leaves.
 
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
@@ -26,6 +27,7 @@ pub(crate) const SERIES: [&str; 4] = [
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Shell {
     variables: Vec<(String, String)>,
+    folder: Option<PathBuf>,
 }
 
 /// What a command left.
@@ -48,6 +50,12 @@ impl Shell {
     pub(crate) fn with(mut self, name: &str, value: &str) -> Self {
         self.variables.retain(|(known, _)| known != name);
         self.variables.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// In this folder.
+    pub(crate) fn within(mut self, folder: &Path) -> Self {
+        self.folder = Some(folder.to_owned());
         self
     }
 
@@ -83,6 +91,9 @@ impl Shell {
 
     async fn finish(&self, mut command: Command, stdin: &str) -> Left {
         let path = std::env::var("PATH").unwrap();
+        if let Some(folder) = &self.folder {
+            command.current_dir(folder);
+        }
         let mut child = command
             .env_clear()
             .env("PATH", path)

@@ -127,6 +127,25 @@ async fn a_token_that_does_not_do_is_told_with_the_scope_that_is_needed() {
 }
 
 #[tokio::test]
+async fn a_token_that_is_narrowed_to_other_runs_is_told_as_such() {
+    let service = Service::start(ServiceOptions::default()).await;
+    let url = service.url();
+    let flags = ["--scope=runs:write", "--expires=1h", "--branch=next"];
+    let shell = Shell::at(&url).token(&service.issue(&flags).await);
+    shell.upload(&[], RUN).await.is(
+        2,
+        "",
+        &format!(
+            "error: {url}/v1/runs: 403 The run is outside the token's claims: the token may not \
+             write runs whose `branch` is `main`\n\
+             the scope is right: use a token that is not narrowed, or is narrowed to what this run \
+             is of. `perf-tracking token inspect` shows what a token is narrowed to, and the flags \
+             --repo, --branch, --workload and --pipeline of `perf-tracking token issue` narrow one\n"
+        ),
+    );
+}
+
+#[tokio::test]
 async fn public_reads_need_no_token() {
     let service = Service::start(ServiceOptions {
         args: vec!["--public-read".to_owned()],

@@ -131,6 +131,7 @@ async fn a_server_that_is_not_there_is_named_and_how_often_it_was_tried() {
 async fn the_page_of_a_proxy_is_told_from_the_service() {
     let page = "<html>\r\n<head><title>502 Bad Gateway</title></head>\u{1b}[31m\n<body>\n<center><h1>502 Bad Gateway</h1></center>\n<hr><center>nginx</center></body></html>";
     let advice = "check --server (PERF_TRACKING_URL), and the proxies in front of the service\n";
+    let lost = "the address of the service is perhaps wrong: check --server (PERF_TRACKING_URL), and the path in it, and the proxies in front of the service\n";
     let start = "<html> <head><title>502 Bad Gateway</title></head> [31m <body> <center><h1>502 Bad Gateway</h1></cen…";
     for (status, headers, said) in [
         (
@@ -152,6 +153,10 @@ async fn the_page_of_a_proxy_is_told_from_the_service() {
         let fake = Fake::start(vec![Reply::new(status, headers, page)]).await;
         let left = upload(&fake).await;
         let url = &fake.url;
+        let advice = match status {
+            "404 Not Found" => lost,
+            _ => advice,
+        };
         left.is(
             2,
             "",

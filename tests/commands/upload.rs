@@ -80,7 +80,7 @@ async fn every_fault_is_told_before_anything_is_sent() {
     offline().upload(&[], &run).await.is(
         2,
         "",
-        "error: standard input holds no run that fits; nothing was sent
+        "error: standard input holds no run or document that fits; nothing was sent
   /workload: must not be empty
   /arch: is missing
   /metrics/0/value: must be a number, is a string
@@ -149,7 +149,24 @@ async fn a_name_that_stands_twice_is_told_before_anything_is_sent() {
     left.is(
         2,
         "",
-        "error: standard input holds no run that fits; nothing was sent\n  \
+        "error: standard input holds no run or document that fits; nothing was sent\n  \
          /metrics/0/value: stands here more than once\n",
+    );
+}
+
+#[tokio::test]
+async fn a_path_that_is_not_the_services_is_told_as_a_wrong_address() {
+    let service = Service::start(ServiceOptions::default()).await;
+    let url = format!("{}/perf", service.url());
+    let shell = Shell::at(&url).token(&service.token("runs:write").await);
+    shell.upload(&[], RUN).await.is(
+        2,
+        "",
+        &format!(
+            "error: {url}/v1/runs: 404 There is nothing here: nothing has the path /perf/v1/runs; \
+             /docs lists all routes\n\
+             the address of the service is perhaps wrong: check --server (PERF_TRACKING_URL), and \
+             the path in it\n"
+        ),
     );
 }

@@ -58,8 +58,9 @@ pub(super) fn read(files: &[PathBuf], question: &Question<'_>) -> anyhow::Result
 /// The answers in a file: one, or several one after the other.
 fn read_answers(path: &Path) -> anyhow::Result<Vec<HistoryAnswer>> {
     let shown = shown::path(path);
-    let bytes = std::fs::read(path).with_context(|| format!("cannot read the history {shown}"))?;
-    let answers: Result<Vec<HistoryAnswer>, _> = serde_json::Deserializer::from_slice(&bytes)
+    let text = std::fs::read_to_string(path)
+        .with_context(|| format!("cannot read the history {shown}"))?;
+    let answers: Result<Vec<HistoryAnswer>, _> = serde_json::Deserializer::from_str(&text)
         .into_iter()
         .collect();
     let answers = answers.with_context(|| {
@@ -178,11 +179,8 @@ impl<'a> Windows<'a> {
                 metric_key: metric.metric_key,
                 dim_key: metric.dim_key,
             };
-            let counted: Vec<PointBody> = metric
-                .points
-                .into_iter()
-                .filter(|point| self.counts(point))
-                .collect();
+            let mut counted = metric.points;
+            counted.retain(|point| self.counts(point));
             let (_, points) = self
                 .metrics
                 .entry(name)

@@ -1,11 +1,9 @@
 //! `perf-tracking measure --contract`.
 
 use std::path::{Path, PathBuf};
-use std::pin::pin;
 use std::time::Duration;
 
 use anyhow::Context as _;
-use tokio::signal::unix::{SignalKind, signal};
 
 use crate::cli::{Outcome, about, note, whole_file};
 use crate::domain::Document;
@@ -14,13 +12,11 @@ use crate::measure::contract::{self, Contract, Engine, Progress, Step, Tools};
 /// Measures what the contract in `path` says, and writes the document to `output`.
 pub(super) fn run(path: &Path, engine: Option<Engine>, output: &Path) -> anyhow::Result<Outcome> {
     let contract = read(path)?;
-    whole_file::check(output)?;
     let arch = about::own_arch()?;
     let folder = path.parent().map_or_else(PathBuf::new, Path::to_owned);
     let document = crate::cli::runtime()?.block_on(async {
-        let stopped = pin!(stopped()?);
         let tools = Tools::find(engine.or(contract.engine)).await?;
-        let measured = contract::measure(&contract, &folder, arch, &tools, &tell, stopped).await?;
+        let measured = contract::measure(&contract, &folder, arch, &tools, &tell).await?;
         Ok::<Document, anyhow::Error>(measured)
     })?;
     let document = Document::parse(&serde_json::to_value(&document)?.into()).map_err(|faults| {
@@ -57,18 +53,4 @@ fn tell(progress: Progress<'_>) {
         (_, Duration::ZERO) => note(format_args!("{pass}: {doing}")),
         (_, elapsed) => note(format_args!("{pass}: {doing}, {} s", elapsed.as_secs())),
     }
-}
-
-/// Ends with the first signal that stops a command; later ones wait until all is cleaned up.
-fn stopped() -> anyhow::Result<impl Future<Output = &'static str>> {
-    let mut terminate = signal(SignalKind::terminate())?;
-    let mut interrupt = signal(SignalKind::interrupt())?;
-    let mut hangup = signal(SignalKind::hangup())?;
-    Ok(async move {
-        tokio::select! {
-            _ = terminate.recv() => "SIGTERM",
-            _ = interrupt.recv() => "SIGINT",
-            _ = hangup.recv() => "SIGHUP",
-        }
-    })
 }

@@ -19,7 +19,7 @@ use crate::config::{DataDirArgs, TOKEN_VARIABLE, TokenArgs, TokenSettings};
 
 /// Show what a token says and whether the keys here accept it
 ///
-/// Exits with 0 if the token is accepted and with 2 if it is not. The token is read from a file,
+/// Exits with 0 if the token is accepted and with 2 if it is not, or if there are no keys here. The token is read from a file,
 /// from the environment variable PERF_TRACKING_TOKEN or from standard input, never from the
 /// command line, which other users of the machine can read.
 #[derive(Args, Debug)]
@@ -30,7 +30,8 @@ pub(in crate::cli) struct InspectArgs {
     #[arg(value_name = "FILE")]
     file: Option<PathBuf>,
 
-    /// Print one JSON object: `valid`, `reason`, `algorithm`, `key_id`, `claims`
+    /// Print one JSON object: `valid` (null if it could not be checked), `reason`, `algorithm`,
+    /// `key_id`, `claims`
     #[arg(long)]
     json: bool,
 
@@ -45,14 +46,25 @@ Examples:
   perf-tracking token inspect promote.token
   perf-tracking token inspect --json - < promote.token";
 
-/// Whether the keys here accept the token, or why not.
-type Judged = Result<(), String>;
+/// What the keys here say of a token.
+enum Judged {
+    Accepted,
+    /// And why.
+    Refused(TokenError),
+    /// There are no keys here, and why.
+    Unchecked(String),
+}
 
 pub(super) fn run(args: InspectArgs) -> anyhow::Result<Outcome> {
     let token = read(args.file.as_deref())?;
     let now = clock::now();
-    let judged = judge(&token, &args.tokens.check(&args.data), now);
-    let peek = peek(&token).ok();
+    let peek = peek(&token);
+    let judged = match &peek {
+        Ok(_) => judge(&token, &args.tokens.check(&args.data), now),
+        // What is no token needs no key to be told as none.
+        Err(error) => Judged::Refused(*error),
+    };
+    let peek = peek.ok();
     let text = if args.json {
         as_json(peek.as_ref(), &judged)
     } else {
@@ -60,8 +72,8 @@ pub(super) fn run(args: InspectArgs) -> anyhow::Result<Outcome> {
     };
     print(&text)?;
     Ok(match judged {
-        Ok(()) => Outcome::Passed,
-        Err(_) => Outcome::Refused,
+        Judged::Accepted => Outcome::Passed,
+        Judged::Refused(_) | Judged::Unchecked(_) => Outcome::Refused,
     })
 }
 
@@ -100,21 +112,41 @@ fn from_stdin() -> anyhow::Result<String> {
 }
 
 fn judge(token: &str, settings: &TokenSettings, now: DateTime<Utc>) -> Judged {
-    let keys =
-        KeyRing::load(settings).map_err(|error| format!("it could not be checked: {error}"))?;
+    let keys = match KeyRing::load(settings) {
+        Ok(keys) => keys,
+        Err(error) => return Judged::Unchecked(error.to_string()),
+    };
     for warning in keys.warnings {
         tracing::warn!("{warning}");
     }
-    let verified = keys.ring.verify(token, now);
-    verified
-        .map(drop)
-        .map_err(|error: TokenError| error.to_string())
+    match keys.ring.verify(token, now) {
+        Ok(_) => Judged::Accepted,
+        Err(error) => Judged::Refused(error),
+    }
+}
+
+impl Judged {
+    /// Why the token is not known to be accepted.
+    fn reason(&self) -> Option<String> {
+        match self {
+            Self::Accepted => None,
+            Self::Refused(error) => Some(error.to_string()),
+            Self::Unchecked(cause) => Some(format!(
+                "who signed it, and whether it was revoked, could not be checked here: {cause}"
+            )),
+        }
+    }
 }
 
 fn as_json(peek: Option<&Peek>, judged: &Judged) -> String {
+    let valid = match judged {
+        Judged::Accepted => Some(true),
+        Judged::Refused(_) => Some(false),
+        Judged::Unchecked(_) => None,
+    };
     let object = json!({
-        "valid": judged.is_ok(),
-        "reason": judged.as_ref().err(),
+        "valid": valid,
+        "reason": judged.reason(),
         "algorithm": peek.map(|peek| &peek.algorithm),
         "key_id": peek.map(|peek| &peek.key_id),
         "claims": peek.map(|peek| &peek.claims),
@@ -131,9 +163,11 @@ fn as_lines(peek: Option<&Peek>, judged: &Judged, now: DateTime<Utc>) -> String 
         // Writing to a string cannot fail.
         let _ = writeln!(text, "{name:<10} {value}");
     };
+    let reason = judged.reason().unwrap_or_default();
     match judged {
-        Ok(()) => line("valid", "yes"),
-        Err(reason) => line("valid", &format!("no: {reason}")),
+        Judged::Accepted => line("valid", "yes"),
+        Judged::Refused(_) => line("valid", &format!("no: {reason}")),
+        Judged::Unchecked(_) => line("valid", &format!("not known: {reason}")),
     }
     if let Some(peek) = peek {
         line("algorithm", &peek.algorithm);

@@ -8,11 +8,11 @@ use std::time::Duration;
 
 use serde_json::Number;
 
-use super::Pass;
 use super::engine::Engine;
 use crate::domain::{
     Arch, Distro, Document, HostClass, Parameter, ParameterName, Parameters, Workload,
 };
+use crate::measure::valgrind::Tool;
 use crate::toml_table::{self, ConfigFault, Table, filled};
 
 /// The committed example, with what each key means.
@@ -135,10 +135,10 @@ pub struct Images {
 
 impl Images {
     /// The measured server of a pass.
-    pub fn server(&self, pass: Pass) -> &str {
+    pub fn server(&self, pass: Tool) -> &str {
         match pass {
-            Pass::Callgrind => &self.callgrind,
-            Pass::Massif => &self.massif,
+            Tool::Callgrind => &self.callgrind,
+            Tool::Massif => &self.massif,
         }
     }
 }

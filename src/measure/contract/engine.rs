@@ -3,6 +3,8 @@
 use std::fmt;
 use std::time::Duration;
 
+use clap::ValueEnum;
+
 use super::command::{Command, last_lines};
 use super::failure::Reason;
 
@@ -10,11 +12,11 @@ use super::failure::Reason;
 const ANSWER: Duration = Duration::from_secs(30);
 
 /// A container engine.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Engine {
-    /// docker.
+    /// docker, with `docker compose` or docker-compose
     Docker,
-    /// podman.
+    /// podman, with podman-compose
     Podman,
 }
 

@@ -5,13 +5,14 @@ use std::time::Duration;
 
 use thiserror::Error;
 
-use super::{Pass, Step};
+use super::Step;
+use crate::measure::valgrind::Tool;
 
 /// A reason, where it was met, and what the server said last.
 #[derive(Debug, Error)]
 pub struct Failure {
     /// In which pass; `None` before the first.
-    pub pass: Option<Pass>,
+    pub pass: Option<Tool>,
     /// Why.
     pub reason: Reason,
     /// The last lines of the server's log, oldest first; empty where there was no server.
@@ -56,6 +57,9 @@ pub enum Reason {
     /// No container engine answers, or has compose.
     #[error("no container engine can be used:\n{0}")]
     NoEngine(String),
+    /// The signals that end a process cannot be taken.
+    #[error("signals cannot be waited for: {0}")]
+    NoSignals(std::io::Error),
     /// An image is missing, or made of another server.
     #[error("{0}")]
     Images(String),

@@ -2,10 +2,11 @@
 
 use std::path::Path;
 
-use super::Pass;
+use super::PASSES;
 use super::config::Contract;
 use super::engine::Tools;
 use super::failure::Reason;
+use crate::measure::valgrind::Tool;
 
 /// What the measured images say of the program that they start.
 const PROGRAM_LABEL: &str = "perf-tracking.server";
@@ -20,7 +21,7 @@ pub(super) async fn check(contract: &Contract, folder: &Path, tools: &Tools) -> 
         )));
     };
     let mut faults = Vec::new();
-    for pass in Pass::ALL {
+    for pass in PASSES {
         let image = contract.images.server(pass);
         let build = || build_server(contract, folder, tools, pass);
         let fault = match layers(tools, image).await? {
@@ -50,7 +51,7 @@ pub(super) async fn check(contract: &Contract, folder: &Path, tools: &Tools) -> 
     Err(Reason::Images(faults.join("\n")))
 }
 
-fn build_server(contract: &Contract, folder: &Path, tools: &Tools, pass: Pass) -> String {
+fn build_server(contract: &Contract, folder: &Path, tools: &Tools, pass: Tool) -> String {
     let file = folder.join(format!("Containerfile.{}", pass.name()));
     format!(
         "{} build --file {} --build-arg SERVER_IMAGE={} --build-arg SERVER={} --tag {} {}",

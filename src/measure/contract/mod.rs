@@ -27,9 +27,10 @@ mod pass;
 mod project;
 
 use std::path::Path;
-use std::pin::Pin;
 use std::time::Duration;
 
+use super::signals::Signals;
+use super::valgrind::Tool;
 use crate::domain::{Arch, Document, Metric};
 
 pub use config::{Contract, Count, EXAMPLE, Images, Load, Program, Server, Sizes};
@@ -37,27 +38,8 @@ pub use engine::{Engine, Tools};
 pub use failure::{Failure, Reason};
 pub use load::greets;
 
-/// A valgrind tool, and so a pass: two cannot watch one process.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Pass {
-    /// Instructions, simulated caches and branches, bus events.
-    Callgrind,
-    /// The heap at its highest.
-    Massif,
-}
-
-impl Pass {
-    /// In the order in which they are measured.
-    pub const ALL: [Self; 2] = [Self::Callgrind, Self::Massif];
-
-    /// The tool's name, which its compose file and its Containerfile have as well.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Callgrind => "callgrind",
-            Self::Massif => "massif",
-        }
-    }
-}
+/// A pass for each tool, in this order.
+pub const PASSES: [Tool; 2] = [Tool::Callgrind, Tool::Massif];
 
 /// What is being done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -106,7 +88,7 @@ impl Step {
 #[derive(Clone, Copy, Debug)]
 pub struct Progress<'p> {
     /// Of which pass.
-    pub pass: Pass,
+    pub pass: Tool,
     /// The name of all that it starts.
     pub project: &'p str,
     /// What is being done.
@@ -118,9 +100,6 @@ pub struct Progress<'p> {
 /// Who is told how a measurement goes.
 pub type Observer<'a> = &'a (dyn Fn(Progress<'_>) + Send + Sync);
 
-/// Ends with the name of the signal that stops a measurement.
-pub type Stopped<'a> = Pin<&'a mut (dyn Future<Output = &'static str> + Send)>;
-
 /// Both passes of a contract; `folder` is what its paths are relative to.
 ///
 /// # Errors
@@ -131,12 +110,13 @@ pub async fn measure(
     arch: Arch,
     tools: &Tools,
     observer: Observer<'_>,
-    mut stopped: Stopped<'_>,
 ) -> Result<Document, Failure> {
+    // From here on a signal ends nothing before all is cleaned up.
+    let mut signals = Signals::take().map_err(Reason::NoSignals)?;
     let folder = folder.join(&contract.compose);
     images::check(contract, &folder, tools).await?;
     let mut document = contract.document(arch);
-    for pass in Pass::ALL {
+    for pass in PASSES {
         let run = pass::Run {
             pass,
             contract,
@@ -144,10 +124,28 @@ pub async fn measure(
             tools,
             observer,
         };
-        let metrics: Vec<Metric> = run.measure(&folder, stopped.as_mut()).await?;
+        let metrics: Vec<Metric> = run.measure(&folder, &mut signals).await?;
         document.metrics.extend(metrics);
     }
     document.succeeded = true;
     document.metrics.sort_by(|a, b| a.name.cmp(&b.name));
     Ok(document)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a fork would sum twice is nothing here: a server is one process.
+    #[test]
+    fn a_server_is_counted_as_a_program_is() {
+        let container_file = include_str!("../../../deploy/measure/Containerfile.callgrind");
+        let flags = Tool::Callgrind.flags();
+        for flag in flags
+            .iter()
+            .filter(|flag| !flag.starts_with("--dump-before="))
+        {
+            assert!(container_file.contains(&format!(" {flag} ")), "{flag}");
+        }
+    }
 }

@@ -11,8 +11,10 @@ use super::engine::Tools;
 use super::failure::{Failure, Reason};
 use super::load::SERVER;
 use super::project::{Project, Service, State};
-use super::{Observer, Pass, Progress, Step, Stopped};
+use super::{Observer, Progress, Step};
 use crate::domain::{Document, JsonText, Metric};
+use crate::measure::signals::Signals;
+use crate::measure::valgrind::Tool;
 
 /// The folder that the server and the load generator share.
 const SHARED: &str = "/measured";
@@ -29,7 +31,7 @@ const KILLED: i64 = 137;
 
 /// What a pass needs to know.
 pub(super) struct Run<'a> {
-    pub(super) pass: Pass,
+    pub(super) pass: Tool,
     pub(super) contract: &'a Contract,
     /// The document without its numbers.
     pub(super) document: &'a Document,
@@ -50,7 +52,7 @@ impl Run<'_> {
     pub(super) async fn measure(
         &self,
         folder: &Path,
-        stopped: Stopped<'_>,
+        signals: &mut Signals,
     ) -> Result<Vec<Metric>, Failure> {
         let file = folder.join(format!("{}.yaml", self.pass.name()));
         if let Err(error) = std::fs::File::open(&file) {
@@ -63,7 +65,7 @@ impl Run<'_> {
             Err(error) => Err(error),
             Ok(()) => tokio::select! {
                 biased;
-                signal = stopped => Err(Reason::Stopped(signal)),
+                came = signals.next() => Err(Reason::Stopped(came.name)),
                 outcome = self.steps(&project) => outcome,
             },
         };
@@ -92,7 +94,7 @@ impl Run<'_> {
             load: project.container(Service::Load).await?,
         };
         started.wait_ready().await?;
-        if self.pass == Pass::Callgrind {
+        if self.pass == Tool::Callgrind {
             started.copy_sizes().await?;
         }
         let load = &self.contract.load;
@@ -113,7 +115,7 @@ impl Run<'_> {
 
     /// massif cannot be asked to forget what it saw.
     fn counts_load(&self) -> bool {
-        self.pass == Pass::Callgrind && self.contract.count == Count::Load
+        self.pass == Tool::Callgrind && self.contract.count == Count::Load
     }
 
     /// Does `work`, and tells that it began and goes on.
@@ -270,16 +272,16 @@ impl Started<'_> {
             quoted(document.host_class.as_str())
         );
         match self.run.pass {
-            Pass::Massif => script.push_str(&format!(" --massif {SHARED}/massif.out")),
+            Tool::Massif => script.push_str(&format!(" --massif {SHARED}/massif.out")),
             // The first part is what was dumped: later ones have what came after the load.
-            Pass::Callgrind if self.run.counts_load() => {
+            Tool::Callgrind if self.run.counts_load() => {
                 script.push_str(&format!(
                     " --callgrind {SHARED}/callgrind.out.1 --callgrind-some-parts"
                 ));
             }
-            Pass::Callgrind => script.push_str(&format!(" --callgrind {SHARED}/callgrind.out")),
+            Tool::Callgrind => script.push_str(&format!(" --callgrind {SHARED}/callgrind.out")),
         }
-        if let (Pass::Callgrind, Some(sizes)) = (self.run.pass, &self.run.contract.sizes) {
+        if let (Tool::Callgrind, Some(sizes)) = (self.run.pass, &self.run.contract.sizes) {
             let name = sizes.binary.rsplit('/').next().unwrap_or_default();
             script.push_str(&format!(" --binary {name}={SIZES}/binary"));
             if sizes.plugins.is_some() {

@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use uuid::Uuid;
 
-use super::Pass;
 use super::command::{Command, last_lines};
 use super::config::Images;
 use super::engine::Tools;
 use super::failure::Reason;
+use crate::measure::valgrind::Tool;
 
 /// Both docker's and podman's compose put these on what they make.
 const PROJECT_LABEL: &str = "com.docker.compose.project";
@@ -52,7 +52,7 @@ pub(super) enum State {
 }
 
 impl<'t> Project<'t> {
-    pub(super) fn new(pass: Pass, file: PathBuf, images: &Images, tools: &'t Tools) -> Self {
+    pub(super) fn new(pass: Tool, file: PathBuf, images: &Images, tools: &'t Tools) -> Self {
         let unique = Uuid::new_v4().simple().to_string();
         Self {
             name: format!("perf-tracking-{}-{}", pass.name(), &unique[..12]),
