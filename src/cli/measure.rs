@@ -21,7 +21,7 @@ use crate::measure::contract::Engine;
 /// long as the program alone. Adds the size of the program. Its output passes through, once a pass;
 /// what happens is said on standard error.
 #[derive(Args, Debug)]
-#[command(after_help = NOTES)]
+#[command(after_help = NOTES, override_usage = USAGE)]
 pub(super) struct MeasureArgs {
     /// Where the document goes, whole or not at all; standard output is the program's
     #[arg(long, short, value_name = "FILE")]
@@ -65,6 +65,10 @@ pub(super) struct MeasureArgs {
     program: program::ProgramArgs,
 }
 
+const USAGE: &str = "\
+perf-tracking measure [OPTIONS] --output <FILE> --workload <NAME> -- <PROGRAM>...
+       perf-tracking measure --output <FILE> --contract <FILE>";
+
 const NOTES: &str = "\
 What makes numbers repeat:
   The same program with the same libraries, arguments, input, working folder and environment: its
@@ -81,6 +85,13 @@ When the program fails:
   the program ended, and exits with 2. Nothing is written where valgrind fails, where the program
   leaves processes running, or after Ctrl-C or SIGTERM, which the program is told of and which also
   exit with 2.
+
+A server under a load:
+  The contract is a TOML file that names all that makes the numbers. The server's counters are
+  zeroed once the load generator has prepared its tables, unless the contract counts the whole
+  process. The images are built before. Whatever happens, nothing is left in the container engine;
+  a failure shows the last lines of the server's log and exits with 2. deploy/measure/README.md
+  tells the rest.
 
 Examples:
   perf-tracking measure --workload sort -o metrics.json -- ./sort --lines 10000

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::{BINARY, build};
 use crate::docker::{ROOT, unique};
@@ -146,7 +147,9 @@ sed "s/total number of events: .*/total number of events: $events/" /fixtures/re
 impl StandIns {
     pub(super) async fn build(conduct: Conduct, load: &str) -> Self {
         let runner = runner().await;
-        let name = unique(&format!("{conduct:?}-{load}")).to_lowercase();
+        static MADE: AtomicU32 = AtomicU32::new(0);
+        let number = MADE.fetch_add(1, Ordering::Relaxed);
+        let name = unique(&format!("measure-{number}"));
         let load = load.to_owned();
         let built = tokio::task::spawn_blocking(move || {
             let folder = tempfile::tempdir().expect("a folder can be made");
