@@ -134,7 +134,7 @@ impl<'t> Project<'t> {
         let command = self
             .tools
             .engine()
-            .args(["stop", "--time", &seconds, container]);
+            .args(["stop", "-t", &seconds, container]);
         command.limit(limit + LIMIT).output().await.map(drop)
     }
 
