@@ -114,6 +114,14 @@ pub async fn measure(
     // From here on a signal ends nothing before all is cleaned up.
     let mut signals = Signals::take().map_err(Reason::NoSignals)?;
     let folder = folder.join(&contract.compose);
+    // What the second pass lacks is known before the first.
+    for pass in PASSES {
+        let file = pass::compose_file(&folder, pass);
+        if let Err(error) = std::fs::File::open(&file) {
+            let file = file.display().to_string();
+            return Err(Reason::NoComposeFile { file, error }.into());
+        }
+    }
     images::check(contract, &folder, tools).await?;
     let mut document = contract.document(arch);
     for pass in PASSES {

@@ -1,6 +1,6 @@
 //! One pass: from nothing, over a server under a load, to numbers and to nothing again.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use tokio::time::{Instant, interval_at, sleep, timeout_at};
@@ -54,11 +54,7 @@ impl Run<'_> {
         folder: &Path,
         signals: &mut Signals,
     ) -> Result<Vec<Metric>, Failure> {
-        let file = folder.join(format!("{}.yaml", self.pass.name()));
-        if let Err(error) = std::fs::File::open(&file) {
-            let file = file.display().to_string();
-            return Err(Reason::NoComposeFile { file, error }.into());
-        }
+        let file = compose_file(folder, self.pass);
         let project = Project::new(self.pass, file, &self.contract.images, self.tools);
         // Not cut short by a signal: what compose is about to make could not be removed yet.
         let outcome = match self.told(&project, Step::Start, project.up()).await {
@@ -290,6 +286,11 @@ impl Started<'_> {
         }
         script
     }
+}
+
+/// The compose file of a pass.
+pub(super) fn compose_file(folder: &Path, pass: Tool) -> PathBuf {
+    folder.join(format!("{}.yaml", pass.name()))
 }
 
 /// For use between a shell's single quotes.

@@ -177,6 +177,16 @@ async fn a_compose_file_that_is_broken_or_is_not_there() {
 
     let compose = case.folder.path().join("compose");
     fs::create_dir(&compose).unwrap();
+    fs::copy(
+        format!("{folder}/callgrind.yaml"),
+        compose.join("callgrind.yaml"),
+    )
+    .unwrap();
+    case.fails(&[
+        "error: ",
+        "compose/massif.yaml cannot be read: No such file",
+    ]);
+    fs::copy(format!("{folder}/massif.yaml"), compose.join("massif.yaml")).unwrap();
     fs::write(compose.join("callgrind.yaml"), "services:\n  server: [\n").unwrap();
     case.fails(&["up --detach` failed:", "callgrind.yaml"]);
 
