@@ -92,6 +92,12 @@ pub enum Reason {
         /// During what.
         step: Step,
     },
+    /// The load generator ended by itself.
+    #[error(
+        "the load generator ended with {0}; its image must be built from Containerfile.load, and the compose file \
+        must not override what it runs"
+    )]
+    LoadEnded(i64),
     /// The server did not answer in time.
     #[error(
         "the server did not answer within {} s ({said}); `ready_seconds` of the contract gives it more",

@@ -156,12 +156,12 @@ impl Started<'_> {
                 sleep(PAUSE).await;
             }
         };
-        self.while_server_runs(Step::Ready, answers).await
+        self.while_both_run(Step::Ready, answers).await
     }
 
-    /// Does `work`, unless the server ends before. Where it failed because the server ended, that is
-    /// the reason.
-    async fn while_server_runs<T>(
+    /// Does `work`, unless a container ends before. Where it failed because one ended, that is the
+    /// reason.
+    async fn while_both_run<T>(
         &self,
         step: Step,
         work: impl Future<Output = Result<T, Reason>>,
@@ -169,24 +169,31 @@ impl Started<'_> {
         let watched = async {
             tokio::select! {
                 done = work => done,
-                ended = self.server_ended(step) => Err(ended),
+                ended = self.ended(step) => Err(ended),
             }
         };
         let outcome = self.run.told(self.project, step, watched).await;
         match outcome {
-            Err(Reason::ServerEnded { .. } | Reason::NeverReady { .. }) | Ok(_) => outcome,
+            Err(Reason::ServerEnded { .. } | Reason::LoadEnded(_) | Reason::NeverReady { .. })
+            | Ok(_) => outcome,
             Err(reason) => {
-                let ended = tokio::time::timeout(NOTICE, self.server_ended(step)).await;
+                let ended = tokio::time::timeout(NOTICE, self.ended(step)).await;
                 Err(ended.unwrap_or(reason))
             }
         }
     }
 
-    async fn server_ended(&self, step: Step) -> Reason {
+    /// Ends once one of the two containers has.
+    async fn ended(&self, step: Step) -> Reason {
         loop {
             match self.project.state(&self.server).await {
-                Ok(State::Running) => sleep(PAUSE).await,
+                Ok(State::Running) => {}
                 Ok(State::Ended(code)) => return Reason::ServerEnded { code, step },
+                Err(reason) => return reason,
+            }
+            match self.project.state(&self.load).await {
+                Ok(State::Running) => sleep(PAUSE).await,
+                Ok(State::Ended(code)) => return Reason::LoadEnded(code),
                 Err(reason) => return reason,
             }
         }
@@ -206,20 +213,20 @@ impl Started<'_> {
         }
         let command = self.project.exec(&self.server).args(["sh", "-c", &script]);
         let copied = async { command.output().await.map(drop) };
-        self.while_server_runs(Step::Sizes, copied).await
+        self.while_both_run(Step::Sizes, copied).await
     }
 
     /// What sysbench prints.
     async fn sysbench(&self, step: Step, words: &[String]) -> Result<String, Reason> {
         let command = self.project.exec(&self.load).args(words);
-        self.while_server_runs(step, command.output()).await
+        self.while_both_run(step, command.output()).await
     }
 
     /// Tells callgrind something. Its own `callgrind_control` wants Perl, which the image has not.
     async fn vgdb(&self, step: Step, command: &str) -> Result<(), Reason> {
         let command = self.project.exec(&self.server).args(["vgdb", command]);
         let told = async { command.output().await.map(drop) };
-        self.while_server_runs(step, told).await
+        self.while_both_run(step, told).await
     }
 
     async fn stop(&self) -> Result<(), Reason> {

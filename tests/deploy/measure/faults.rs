@@ -198,6 +198,14 @@ async fn a_compose_file_that_is_broken_or_is_not_there() {
     .unwrap();
     case.fails(&["no container of the service `load` was started"]);
 
+    // podman's compose says nothing of a container that does not start.
+    let ending = whole.replace(
+        "depends_on: [server]",
+        "depends_on: [server]\n    entrypoint: [\"true\"]",
+    );
+    fs::write(compose.join("callgrind.yaml"), ending).unwrap();
+    case.fails(&["the load generator ended with 0; its image must be built from"]);
+
     // Compose fails half way: there is a network, a volume and a server, and the load generator cannot start.
     let broken = whole.replace(
         "depends_on: [server]",
