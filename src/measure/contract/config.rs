@@ -15,9 +15,6 @@ use crate::domain::{
 use crate::measure::valgrind::Tool;
 use crate::toml_table::{self, ConfigFault, Table, filled};
 
-/// The committed example, with what each key means.
-pub const EXAMPLE: &str = include_str!("../../../deploy/measure/contract.toml");
-
 /// A day: no step of a measurement takes longer and is worth waiting for.
 const MOST_SECONDS: u32 = 86_400;
 const READY_SECONDS: u32 = 900;

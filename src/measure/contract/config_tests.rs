@@ -1,5 +1,8 @@
 use super::*;
 
+/// The committed example, with what each key means.
+const EXAMPLE: &str = include_str!("../../../deploy/measure/contract.toml");
+
 fn faults(text: &str) -> Vec<String> {
     let faults = Contract::parse(text).expect_err("the text does not fit");
     faults.iter().map(ConfigFault::to_string).collect()

@@ -33,7 +33,7 @@ use super::signals::Signals;
 use super::valgrind::Tool;
 use crate::domain::{Arch, Document, Metric};
 
-pub use config::{Contract, Count, EXAMPLE, Images, Load, Program, Server, Sizes};
+pub use config::{Contract, Count, Images, Load, Program, Server, Sizes};
 pub use engine::{Engine, Tools};
 pub use failure::{Failure, Reason};
 pub use load::greets;
