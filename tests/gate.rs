@@ -335,9 +335,14 @@ fn other_parameters_are_3_and_nothing_is_fetched() {
 #[test]
 fn an_accepted_step_lets_the_change_pass_that_makes_it() {
     let place = Place::with_change(&[("callgrind.ir", "1080000000"), UNCHANGED[1], UNCHANGED[2]]);
-    let accepted = "[[accepted]]\nmetric = \"callgrind.ir\"\nsince_date = 2026-11-30\nmin_runs = 0\nwhy = \"checksums on every page\"\nby = \"Ada Lovelace\"\n";
+    let accepted = "[[accepted]]\nmetric = \"callgrind.ir\"\nsince_date = 2026-11-30\nup_to = 1_081_000_000\nwhy = \"checksums on every page\"\nby = \"Ada Lovelace\"\n";
     place.write("gate.toml", &format!("{RULES}\n{accepted}"));
     assert_snapshot!("accepted", place.gate(&[]).shown());
+    place.write(
+        "metrics.json",
+        &document(&[("callgrind.ir", "1081000001"), UNCHANGED[1], UNCHANGED[2]]).to_string(),
+    );
+    assert_snapshot!("beyond-a-step", place.gate(&[]).shown());
 }
 
 #[test]
@@ -458,7 +463,7 @@ fn init_writes_rules_that_the_gate_takes_and_never_overwrites_any() {
 #[test]
 fn explain_names_the_rule_that_holds_and_those_it_overrules() {
     let place = Place::new();
-    let rules = "[[metric]]\npattern = \"callgrind.*\"\nfloor = \"4 %\"\nfloor_absolute = 1000\n[[metric]]\npattern = \"*.ir\"\nfloor = \"2 %\"\n[[accepted]]\nmetric = \"*\"\nsince_date = 2026-11-30\nwhy = \"a new compiler\"\nby = \"Ada Lovelace\"\n";
+    let rules = "[[metric]]\npattern = \"callgrind.*\"\nfloor = \"4 %\"\nfloor_absolute = 1000\n[[metric]]\npattern = \"*.ir\"\nfloor = \"2 %\"\n[[accepted]]\nmetric = \"*\"\nsince_date = 2026-11-30\nup_to = 2_000_000\nwhy = \"a new compiler\"\nby = \"Ada Lovelace\"\n";
     place.write("gate.toml", rules);
     let explained: String = ["callgrind.ir", "callgrind.l1_misses", "size.plugin_count"]
         .iter()

@@ -151,7 +151,8 @@ fn read_step(mut table: Table<'_>) -> Option<AcceptedStep> {
     }
     let why = table.required("why", filled);
     let by = table.required("by", filled);
-    let min_runs = table.integer("min_runs", 0..=MAX_WINDOW);
+    let min_runs = table.integer("min_runs", 1..=MAX_WINDOW);
+    let up_to = table.number::<Value>("up_to");
     table.finish();
     Some(AcceptedStep {
         pattern: pattern?,
@@ -160,6 +161,7 @@ fn read_step(mut table: Table<'_>) -> Option<AcceptedStep> {
         why: why?,
         by: by?,
         min_runs,
+        up_to,
         line,
     })
 }

@@ -42,7 +42,7 @@ fn the_default_text_says_what_an_empty_one_means() {
         let floors = [&written, &empty].map(|policy| policy.rule(&name(key, "")).floor);
         assert_eq!(floors[0], floors[1], "{key}");
     }
-    assert_eq!(written.rules.len(), empty.rules.len() + 5);
+    assert_eq!(written.rules.len(), empty.rules.len() + 6);
 }
 
 #[test]
@@ -59,7 +59,8 @@ fn what_is_commented_out_in_the_default_text_fits_too() {
         .collect();
     let policy = Policy::parse(&text).unwrap_or_else(|faults| panic!("{faults:?}\n{text}"));
     assert_eq!(policy.parameters.unwrap().len(), 3);
-    assert_eq!(policy.accepted[0].min_runs, Some(0));
+    assert_eq!(policy.accepted[0].min_runs, Some(1));
+    assert_eq!(policy.accepted[0].up_to, "1080000000".parse().ok());
     assert_eq!(
         policy.accepted[0].series.branch.as_ref().unwrap().as_str(),
         "main"
@@ -67,7 +68,7 @@ fn what_is_commented_out_in_the_default_text_fits_too() {
 }
 
 #[test]
-fn the_seeds_floors_hold_where_nothing_is_said() {
+fn the_built_in_floors_hold_where_nothing_is_said() {
     let policy = Policy::default();
     for (key, expected) in [
         ("callgrind.ir", "callgrind.ir 3 %"),
@@ -81,7 +82,11 @@ fn the_seeds_floors_hold_where_nothing_is_said() {
         ),
         ("massif.peak_heap_bytes", "massif.peak_heap_bytes 1 %"),
         ("size.plugin_count", "size.* 0 %"),
-        ("callgrind.l1_misses", "* 0 %"),
+        (
+            "callgrind.l1_misses",
+            "callgrind.{l1_misses,llc_misses,branch_mispredicts} 5 %",
+        ),
+        ("locust.p99", "* 0 %"),
     ] {
         assert_eq!(rule(&policy, key), expected);
     }
@@ -158,6 +163,8 @@ since_commit = "abc"
 since_date = 2026-13-01
 why = "w"
 by = "b"
+min_runs = 0
+up_to = "1"
 "#;
     // A text that does not parse is told of by itself.
     assert_eq!(faults(text).len(), 1);
@@ -188,6 +195,8 @@ by = "b"
             "22:7: `why` must say something",
             "25:16: `since_commit` must be 40 hexadecimal digits, the whole name of a commit",
             "26:14: `since_date` stands beside `since_commit`; keep one of them",
+            "29:12: `min_runs` must be a whole number from 1 to 10000",
+            "30:9: `up_to` must be a number, is a string",
         ]
     );
 }

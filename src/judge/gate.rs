@@ -3,9 +3,8 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
-use serde::Serialize;
-
-use super::policy::{AcceptedStep, Combine, MetricRule, OnInsufficient, Policy, Since, Windows};
+use super::finding::{Finding, Judgement, MetricJudgement, Obstacle, Skip, Status, YoungLevel};
+use super::policy::{AcceptedStep, Combine, MetricRule, Policy, Since};
 use super::window::{Comparison, Level};
 use crate::domain::{
     CommitSha, HostClass, Metric, MetricName, Parameter, ParameterName, Parameters, RunDate,
@@ -56,122 +55,6 @@ pub struct HistoryPoint {
     pub host_class: HostClass,
     /// The number.
     pub value: Value,
-}
-
-/// What has been found of a candidate.
-#[derive(Clone, Debug)]
-pub struct Judgement {
-    /// What keeps the document as a whole from being judged; then there are no metrics.
-    pub obstacles: Vec<Obstacle>,
-    /// Every metric of the document and every one that it lacks, ordered by name.
-    pub metrics: Vec<MetricJudgement>,
-    /// Accepted steps at a commit that no run of the history has, so that they change nothing.
-    pub unknown_steps: Vec<Arc<AcceptedStep>>,
-    /// The windows that were taken.
-    pub windows: Windows,
-}
-
-/// What keeps a document from being judged.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Obstacle {
-    /// The measurement failed.
-    NotSucceeded,
-    /// There is nothing in it.
-    NoMetrics,
-    /// A parameter is not the one that the policy names. `None` where there is none.
-    OtherParameter {
-        /// Its name.
-        name: ParameterName,
-        /// What the policy names.
-        wanted: Option<Parameter>,
-        /// What the document has.
-        found: Option<Parameter>,
-    },
-}
-
-/// What has been found of one metric.
-#[derive(Clone, Debug)]
-pub struct MetricJudgement {
-    /// Its name.
-    pub name: MetricName,
-    /// What the document has; `None` where the metric is gone.
-    pub candidate: Option<Value>,
-    /// What was found.
-    pub finding: Finding,
-    /// The candidate against each window, ascending by size; none without a history.
-    pub comparisons: Vec<Comparison>,
-    /// The rule that holds.
-    pub rule: Arc<MetricRule>,
-    /// The accepted step at which the windows start, where one cut them.
-    pub step: Option<Arc<AcceptedStep>>,
-}
-
-/// What was found of a metric.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Finding {
-    /// No further from the mean than noise.
-    Pass,
-    /// Better by more than noise.
-    Improved,
-    /// Worse by more than noise.
-    Regression,
-    /// Too few values.
-    Insufficient {
-        /// How many there are.
-        runs: u32,
-        /// How many are needed.
-        needed: u32,
-    },
-    /// History has it and the document does not.
-    Missing {
-        /// How many values history has.
-        runs: u32,
-    },
-    /// The first value after an accepted step, which asks for none before it.
-    Accepted,
-    /// Not judged.
-    Skipped(Skip),
-}
-
-/// Why a metric is not judged.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Skip {
-    /// Its rule says so.
-    Ignored,
-    /// Its numbers were read off a clock, on hosts of a class that the policy does not name.
-    HostClass,
-}
-
-/// A finding without its numbers, worst first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Status {
-    /// Worse by more than noise.
-    Regression,
-    /// Gone.
-    Missing,
-    /// Too few values.
-    Insufficient,
-    /// A step that somebody has accepted.
-    Accepted,
-    /// Better by more than noise.
-    Improved,
-    /// No further from the mean than noise.
-    Pass,
-    /// Not judged.
-    Skipped,
-}
-
-/// What a judgement comes to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Conclusion {
-    /// Nothing got worse.
-    Passed,
-    /// Something got worse.
-    Regression,
-    /// Nothing is known to have got worse, and not everything could be judged.
-    Undecided,
 }
 
 /// Where a run stands among others.
@@ -309,22 +192,35 @@ impl<'a> Judge<'a> {
 
     fn metric(&self, metric: &Metric, points: &[HistoryPoint]) -> MetricJudgement {
         let rule = self.policy.rule(&metric.name);
-        let counted = self.counted(&metric.name, points, metric.wallclock);
-        let numbers = rule.with_k(self.policy.windows.k);
-        let sizes = self.policy.windows.sizes.iter();
-        let comparisons: Vec<Comparison> = sizes
-            .filter_map(|&size| {
-                Comparison::new(metric.value, &counted.newest_first, size, &numbers)
-            })
-            .collect();
+        let comparable = self.comparable(points, metric.wallclock);
+        let counted = self.counted(&metric.name, &comparable);
+        let mut comparisons = self.comparisons(metric.value, &rule, &counted.newest_first);
+        let finding = self.finding(metric, &rule, &counted, &comparisons);
+        if matches!(finding, Finding::Accepted(_) | Finding::BeyondStep(_)) {
+            comparisons = self.comparisons(metric.value, &rule, &self.newest(&comparable));
+        }
         MetricJudgement {
             name: metric.name.clone(),
             candidate: Some(metric.value),
-            finding: self.finding(metric, &rule, &counted, &comparisons),
+            finding,
             comparisons,
             rule,
             step: counted.step.cloned(),
         }
+    }
+
+    /// A value against each window of `newest_first`.
+    fn comparisons(
+        &self,
+        value: Value,
+        rule: &MetricRule,
+        newest_first: &[Value],
+    ) -> Vec<Comparison> {
+        let numbers = rule.with_k(self.policy.windows.k);
+        let sizes = self.policy.windows.sizes.iter();
+        sizes
+            .filter_map(|&size| Comparison::new(value, newest_first, size, &numbers))
+            .collect()
     }
 
     fn finding(
@@ -342,10 +238,22 @@ impl<'a> Judge<'a> {
         }
         let of_step = counted.step.and_then(|step| step.min_runs);
         let needed = of_step.unwrap_or(self.policy.windows.min_runs);
-        match counted.runs() {
-            runs if runs < needed => Finding::Insufficient { runs, needed },
-            0 => Finding::Accepted,
-            _ => combine(comparisons, self.policy.windows.combine),
+        let runs = counted.runs();
+        if runs >= needed {
+            return combine(comparisons, self.policy.windows.combine);
+        }
+        let Some(up_to) = counted.step.and_then(|step| step.up_to) else {
+            return Finding::Insufficient { runs, needed };
+        };
+        let young = YoungLevel {
+            runs,
+            needed,
+            up_to,
+        };
+        if rule.worse.is_worse(metric.value, up_to) {
+            Finding::BeyondStep(young)
+        } else {
+            Finding::Accepted(young)
         }
     }
 
@@ -355,7 +263,8 @@ impl<'a> Judge<'a> {
         if rule.ignore || (metric.wallclock && !self.gates_wallclock()) {
             return None;
         }
-        let counted = self.counted(&metric.name, &metric.points, metric.wallclock);
+        let comparable = self.comparable(&metric.points, metric.wallclock);
+        let counted = self.counted(&metric.name, &comparable);
         let runs = counted.runs();
         (runs > 0).then(|| MetricJudgement {
             name: metric.name.clone(),
@@ -372,9 +281,9 @@ impl<'a> Judge<'a> {
         classes.contains(&self.candidate.host_class)
     }
 
-    /// The values that count: not the candidate's own, of a clock those of its class of hosts
-    /// alone, and none from before the newest accepted step.
-    fn counted(&self, name: &MetricName, points: &[HistoryPoint], wallclock: bool) -> Counted<'a> {
+    /// The values that can be compared, newest first: not the candidate's own, and of a clock those
+    /// of its class of hosts alone.
+    fn comparable<'p>(&self, points: &'p [HistoryPoint], wallclock: bool) -> Vec<&'p HistoryPoint> {
         let own = self.candidate.commit.as_ref();
         let mut comparable: Vec<&HistoryPoint> = points
             .iter()
@@ -383,22 +292,33 @@ impl<'a> Judge<'a> {
             .collect();
         comparable.sort_by_key(|point| std::cmp::Reverse(position(point)));
         comparable.dedup_by_key(|point| point.run_id);
+        comparable
+    }
+
+    /// Of the values that can be compared, those that count: none from before the newest accepted
+    /// step.
+    fn counted(&self, name: &MetricName, comparable: &[&HistoryPoint]) -> Counted<'a> {
         let start = self.start(name);
         let is_new = |point: &&HistoryPoint| {
             start.is_none_or(|(oldest, _)| Oldest::Run(position(point)) >= oldest)
         };
         let new = comparable.iter().take_while(|point| is_new(point)).count();
-        let largest = usize::try_from(self.policy.windows.largest()).unwrap_or(usize::MAX);
         Counted {
-            newest_first: comparable[..new]
-                .iter()
-                .take(largest)
-                .map(|p| p.value)
-                .collect(),
+            newest_first: self.newest(&comparable[..new]),
             step: start
                 .map(|(_, step)| step)
-                .filter(|_| new < comparable.len().min(largest)),
+                .filter(|_| new < comparable.len().min(self.largest())),
         }
+    }
+
+    /// As many of the newest as the largest window takes.
+    fn newest(&self, newest_first: &[&HistoryPoint]) -> Vec<Value> {
+        let newest = newest_first.iter().take(self.largest());
+        newest.map(|point| point.value).collect()
+    }
+
+    fn largest(&self) -> usize {
+        usize::try_from(self.policy.windows.largest()).unwrap_or(usize::MAX)
     }
 
     /// The newest accepted step of a metric that is known to have happened.
@@ -462,39 +382,6 @@ fn combine(comparisons: &[Comparison], combine: Combine) -> Finding {
         Finding::Improved
     } else {
         Finding::Pass
-    }
-}
-
-impl Finding {
-    /// The finding without its numbers.
-    pub fn status(self) -> Status {
-        match self {
-            Self::Pass => Status::Pass,
-            Self::Improved => Status::Improved,
-            Self::Regression => Status::Regression,
-            Self::Insufficient { .. } => Status::Insufficient,
-            Self::Missing { .. } => Status::Missing,
-            Self::Accepted => Status::Accepted,
-            Self::Skipped(_) => Status::Skipped,
-        }
-    }
-}
-
-impl Judgement {
-    /// What it all comes to. A regression outweighs what could not be judged.
-    pub fn conclusion(&self) -> Conclusion {
-        let has = |status| self.metrics.iter().any(|m| m.finding.status() == status);
-        let tolerant = self.windows.on_insufficient == OnInsufficient::Pass;
-        if has(Status::Regression) {
-            Conclusion::Regression
-        } else if !self.obstacles.is_empty()
-            || has(Status::Missing)
-            || (has(Status::Insufficient) && !tolerant)
-        {
-            Conclusion::Undecided
-        } else {
-            Conclusion::Passed
-        }
     }
 }
 

@@ -1,7 +1,8 @@
 use proptest::prelude::*;
 
+use super::super::finding::Conclusion;
 use super::*;
-use crate::domain::{DimKey, MetricKey};
+use crate::domain::{DimKey, MetricKey, Parameter};
 
 const OWN: &str = "ffffffffffffffffffffffffffffffffffffffff";
 
@@ -176,32 +177,89 @@ fn an_accepted_step_starts_the_windows_anew() {
     }
 }
 
+/// A policy with one accepted step of every metric.
+fn accepting(keys: &str) -> Policy {
+    policy(&format!(
+        "[[accepted]]\nmetric = \"*\"\nwhy = \"w\"\nby = \"b\"\n{keys}"
+    ))
+}
+
 #[test]
-fn an_accepted_step_may_ask_for_fewer_runs_down_to_none() {
-    let accepted = |min_runs: u32, since: &str| {
-        policy(&format!(
-            "[[accepted]]\nmetric = \"*\"\nwhy = \"w\"\nby = \"b\"\nmin_runs = {min_runs}\n{since}"
-        ))
-    };
-    let own = format!("since_commit = \"{OWN}\"");
+fn an_accepted_step_may_ask_for_fewer_runs() {
     let step: Vec<&str> = [["100"; 10].as_slice(), &["120"]].concat();
-    assert_eq!(
-        finding(&accepted(0, &own), "120", &step[..10]),
-        Finding::Accepted
-    );
-    assert_eq!(
-        finding(&accepted(1, &own), "120", &step[..10]),
-        Finding::Insufficient { runs: 0, needed: 1 }
-    );
-    let merged = accepted(1, "since_date = 2026-01-11");
+    let merged = accepting("min_runs = 1\nsince_date = 2026-01-11");
     assert_eq!(finding(&merged, "123", &step), Finding::Pass);
     assert_eq!(finding(&merged, "124", &step), Finding::Regression);
+    // The change that makes the step: there is none to judge by.
+    let own = accepting(&format!("min_runs = 1\nsince_commit = \"{OWN}\""));
+    let expected = Finding::Insufficient { runs: 0, needed: 1 };
+    assert_eq!(finding(&own, "120", &step[..10]), expected);
     // Without a step in the windows the general number holds.
-    let long_ago = accepted(0, "since_date = 2000-01-01");
+    let long_ago = accepting("min_runs = 1\nsince_date = 2000-01-01");
+    let expected = Finding::Insufficient { runs: 1, needed: 5 };
+    assert_eq!(finding(&long_ago, "1", &["1"]), expected);
+}
+
+#[test]
+fn a_young_level_lets_pass_what_its_step_goes_up_to_and_nothing_worse() {
+    let accepted = accepting("up_to = 121\nsince_date = 2026-01-11");
+    let step: Vec<&str> = [["100"; 10].as_slice(), &["120"; 5]].concat();
+    for runs in 0..5_u32 {
+        let young = YoungLevel {
+            runs,
+            needed: 5,
+            up_to: "121".parse().unwrap(),
+        };
+        let known = &step[..10 + runs as usize];
+        assert_eq!(finding(&accepted, "1", known), Finding::Accepted(young));
+        assert_eq!(finding(&accepted, "121", known), Finding::Accepted(young));
+        let beyond = finding(&accepted, "121.0001", known);
+        assert_eq!(beyond, Finding::BeyondStep(young));
+        assert_eq!(beyond.status(), Status::Regression);
+    }
+    // Then its own runs say what passes.
+    assert_eq!(finding(&accepted, "123", &step), Finding::Pass);
+    assert_eq!(finding(&accepted, "124", &step), Finding::Regression);
+    // A series that has no older level has no step: its history is short, and that is said.
+    let expected = Finding::Insufficient { runs: 0, needed: 5 };
+    assert_eq!(finding(&accepted, "120", &[]), expected);
+}
+
+#[test]
+fn a_step_that_never_comes_lets_pass_no_more_than_it_names() {
+    let typing_error = accepting("up_to = 121\nsince_date = 2062-01-11");
+    let known = ["100"; 30];
     assert_eq!(
-        finding(&long_ago, "1", &["1"]),
-        Finding::Insufficient { runs: 1, needed: 5 }
+        finding(&typing_error, "120", &known).status(),
+        Status::Accepted
     );
+    assert_eq!(
+        finding(&typing_error, "200", &known).status(),
+        Status::Regression
+    );
+}
+
+#[test]
+fn a_step_down_goes_down_to_its_value() {
+    let text = "[[metric]]\npattern = \"*\"\nworse = \"lower\"\n[[accepted]]\nmetric = \"*\"\nwhy = \"w\"\nby = \"b\"\nup_to = 80\nsince_date = 2026-01-11";
+    let status = |value| finding(&policy(text), value, &["100"; 10]).status();
+    assert_eq!(status("80"), Status::Accepted);
+    assert_eq!(status("79.9999"), Status::Regression);
+    assert_eq!(status("200"), Status::Accepted);
+}
+
+#[test]
+fn a_young_level_is_shown_beside_the_one_before_it() {
+    let accepted = accepting("up_to = 121\nsince_date = 2026-01-11");
+    let step: Vec<&str> = [["100"; 10].as_slice(), &["120"]].concat();
+    let found = judge(
+        &accepted,
+        &candidate(vec![metric("callgrind.ir", "120")]),
+        &vec![history("callgrind.ir", &step[..10])],
+    );
+    let shown = &found.metrics[0].comparisons[0];
+    assert_eq!((shown.n, shown.mean, shown.change), (5, 100.0, 20.0));
+    assert_eq!(found.conclusion(), Conclusion::Passed);
 }
 
 #[test]
@@ -421,12 +479,21 @@ proptest! {
         candidate in 0..2000_u32,
         step in 0..2000_u32,
         all in any::<bool>(),
+        accepted in proptest::option::of((0..30_i64, 1..6_u32, proptest::option::of(any_value()))),
     ) {
         let combine = if all { "all" } else { "any" };
-        let policy = policy(&format!("window.combine = \"{combine}\""));
+        let accepted = accepted.map_or_else(String::new, |(since, min_runs, up_to)| {
+            let up_to = up_to.map_or_else(String::new, |value| format!("up_to = {value}\n"));
+            format!(
+                "[[accepted]]\nmetric = \"*\"\nwhy = \"w\"\nby = \"b\"\nmin_runs = {min_runs}\n\
+                 {up_to}since_date = {}",
+                day(since)
+            )
+        });
+        let policy = policy(&format!("window.combine = \"{combine}\"\n{accepted}"));
         let values: Vec<&str> = values.iter().map(String::as_str).collect();
-        let before = finding(&policy, &candidate.to_string(), &values);
-        let after = finding(&policy, &(candidate + step).to_string(), &values);
-        prop_assert!(before != Finding::Regression || after == Finding::Regression);
+        let status = |value: u32| finding(&policy, &value.to_string(), &values).status();
+        let (before, after) = (status(candidate), status(candidate + step));
+        prop_assert!(before != Status::Regression || after == Status::Regression);
     }
 }

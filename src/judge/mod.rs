@@ -10,19 +10,21 @@
 //! - [`policy`]: which rule holds for which metric, and what has been accepted
 //! - [`config`]: a policy out of `gate.toml`, with line and column for each fault
 //! - [`spread`]: how far the passes of one measurement lie apart
+//! - [`finding`]: what can be found of a candidate, and what it comes to
 //! - [`gate`]: all metrics of a document, and those that it lacks
 
 pub mod config;
+pub mod finding;
 pub mod gate;
 pub mod moments;
 pub mod policy;
 pub mod spread;
 pub mod window;
 
-pub use gate::{
-    Candidate, Conclusion, Finding, History, HistoryPoint, Judgement, MetricHistory,
-    MetricJudgement, Obstacle, Skip, Status, judge, obstacles,
+pub use finding::{
+    Conclusion, Finding, Judgement, MetricJudgement, Obstacle, Skip, Status, YoungLevel,
 };
+pub use gate::{Candidate, History, HistoryPoint, MetricHistory, judge, obstacles};
 pub use policy::{
     AcceptedStep, Combine, MetricRule, OnInsufficient, Pattern, Place, Policy, SeriesFilter, Since,
     Windows,

@@ -43,6 +43,16 @@ pub enum Worse {
     Lower,
 }
 
+impl Worse {
+    /// Whether `value` lies on the bad side of `other`.
+    pub fn is_worse(self, value: Value, other: Value) -> bool {
+        match self {
+            Self::Higher => value > other,
+            Self::Lower => value < other,
+        }
+    }
+}
+
 /// What one metric is held to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rule {

@@ -81,6 +81,9 @@ pub fn json(subject: &Subject<'_>) -> serde_json::Result<String> {
 fn metric<'a>(subject: &Subject<'_>, metric: &'a MetricJudgement) -> Metric<'a> {
     let (runs, runs_needed) = match metric.finding {
         Finding::Insufficient { runs, needed } => (Some(runs), Some(needed)),
+        Finding::Accepted(young) | Finding::BeyondStep(young) => {
+            (Some(young.runs), Some(young.needed))
+        }
         Finding::Missing { runs } => (Some(runs), None),
         _ => (None, None),
     };

@@ -4,7 +4,7 @@ use super::{Subject, label, number};
 use crate::domain::{MetricName, Parameter, Series};
 use crate::judge::{
     AcceptedStep, Comparison, Conclusion, Finding, Judgement, Level, MetricJudgement, MetricRule,
-    Obstacle, OnInsufficient, Place, Policy, Skip, Status, Worse,
+    Obstacle, OnInsufficient, Place, Policy, Skip, Status, Worse, YoungLevel,
 };
 
 /// The word for a status, as every report has it.
@@ -53,7 +53,13 @@ pub(super) fn conclusion(subject: &Subject<'_>) -> String {
         Conclusion::Passed if subject.count(Status::Skipped) == judgement.metrics.len() => {
             format!("passed: nothing was judged, {all} skipped")
         }
-        Conclusion::Passed => format!("passed: none of {all} got worse{improved}"),
+        Conclusion::Passed => match subject.count(Status::Accepted) {
+            0 => format!("passed: none of {all} got worse{improved}"),
+            accepted => format!(
+                "passed: none of {all} got worse by more than is accepted, {accepted} within an \
+                 accepted step{improved}"
+            ),
+        },
     }
 }
 
@@ -90,32 +96,20 @@ pub(super) fn why(subject: &Subject<'_>, metric: &MetricJudgement) -> Option<Str
             format!("{limits}{cut}")
         }
         Finding::Insufficient { runs, needed } => {
-            let there = match runs {
-                0 => "no run is there".to_owned(),
-                1 => "1 run is there".to_owned(),
-                runs => format!("{runs} runs are there"),
-            };
+            let history = there_and_needed(runs, needed);
             let passed = match subject.judgement.windows.on_insufficient {
                 OnInsufficient::Pass => "; passed, since on_insufficient = \"pass\"",
                 OnInsufficient::Fail => "",
             };
-            let need = if needed == 1 { "is" } else { "are" };
-            format!("too little history: {there}, {needed} {need} needed{passed}{cut}")
+            format!("too little history: {history}{passed}{cut}")
         }
         Finding::Missing { runs } => format!(
             "the history has it in {runs} of its newest runs and the document has not; if it is \
              gone for good, say so in {config}: `ignore = true` in a rule of it, or an \
              [[accepted]] step"
         ),
-        Finding::Accepted => match metric.step.as_deref() {
-            Some(step) => format!(
-                "the first value after an accepted step ({}): {}, accepted by {}",
-                step_place(step, config),
-                step.why,
-                step.by
-            ),
-            None => "no run is needed, and none is there".to_owned(),
-        },
+        Finding::Accepted(young) => format!("no worse than {}", young_level(metric, young, config)),
+        Finding::BeyondStep(young) => format!("worse than {}", young_level(metric, young, config)),
         Finding::Skipped(Skip::Ignored) => {
             format!("not judged: {}", rule_place(&metric.rule, config))
         }
@@ -125,6 +119,31 @@ pub(super) fn why(subject: &Subject<'_>, metric: &MetricJudgement) -> Option<Str
         ),
     };
     Some(text)
+}
+
+/// `2 runs are there, 5 are needed`
+fn there_and_needed(runs: u32, needed: u32) -> String {
+    let there = match runs {
+        0 => "no run is there".to_owned(),
+        1 => "1 run is there".to_owned(),
+        runs => format!("{runs} runs are there"),
+    };
+    let need = if needed == 1 { "is" } else { "are" };
+    format!("{there}, {needed} {need} needed")
+}
+
+/// `1,080,000,000, up to which a step is accepted (commit …, gate.toml, line 12): why, by whom; …`
+fn young_level(metric: &MetricJudgement, young: YoungLevel, config: &str) -> String {
+    let step = metric.step.as_deref().map_or_else(String::new, |step| {
+        let place = step_place(step, config);
+        format!(" ({place}): {}, accepted by {}", step.why, step.by)
+    });
+    format!(
+        "{}, up to which a step is accepted{step}; to judge by runs from the step on, {}; the \
+         windows shown reach back past it",
+        number::value(young.up_to),
+        there_and_needed(young.runs, young.needed)
+    )
 }
 
 /// What each window at `level` had to say.
@@ -283,8 +302,11 @@ pub fn explain(policy: &Policy, name: &MetricName, config: &str) -> String {
         .iter()
         .filter(|step| step.pattern.matches(name.metric_key.as_str()))
     {
+        let up_to = step.up_to.map_or_else(String::new, |value| {
+            format!(", up to {} while it is young", number::value(value))
+        });
         lines.push(format!(
-            "  accepted step: {}: {}, by {}",
+            "  accepted step: {}{up_to}: {}, by {}",
             step_place(step, config),
             step.why,
             step.by
