@@ -26,3 +26,4 @@ pub mod judge;
 pub mod measure;
 pub mod report;
 pub mod store;
+mod toml_table;

@@ -112,7 +112,8 @@ pub(super) fn list(faults: &[Fault]) -> String {
     lines.join("\n")
 }
 
-fn own_arch() -> anyhow::Result<Arch> {
+/// The architecture of this machine.
+pub(super) fn own_arch() -> anyhow::Result<Arch> {
     Ok(debian_arch(consts::ARCH).parse()?)
 }
 

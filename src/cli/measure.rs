@@ -1,14 +1,18 @@
-//! `perf-tracking measure`: runs a program where its work is counted, and makes a document of it.
+//! `perf-tracking measure`: runs a program, or a server under a load, where its work is counted, and makes a
+//! document of it.
 
+mod contract;
 mod program;
 
 use std::path::PathBuf;
 
+use anyhow::Context as _;
 use clap::Args;
 
 use super::about::{About, AboutArgs};
 use super::{Outcome, whole_file};
 use crate::domain::{HostClass, Metric};
+use crate::measure::contract::Engine;
 
 /// Run a program where its work is counted, and write the document
 ///
@@ -17,14 +21,37 @@ use crate::domain::{HostClass, Metric};
 /// long as the program alone. Adds the size of the program. Its output passes through, once a pass;
 /// what happens is said on standard error.
 #[derive(Args, Debug)]
-#[command(after_help = NOTES)]
+#[command(after_help = NOTES, override_usage = USAGE)]
 pub(super) struct MeasureArgs {
     /// Where the document goes, whole or not at all; standard output is the program's
     #[arg(long, short, value_name = "FILE")]
     output: PathBuf,
 
+    // None of what a program needs is needed beside it.
+    /// Measure a server under a load instead, as this contract says
+    #[arg(
+        long,
+        value_name = "FILE",
+        help_heading = "A server under a load",
+        conflicts_with_all = [
+            "workload", "arch", "distro", "parameters", "host_class", "tools", "repeat",
+            "trace_children", "stdin", "env_clear", "env", "keep", "size", "plugin_size", "binary",
+            "plugin", "program",
+        ]
+    )]
+    contract: Option<PathBuf>,
+    /// The container engine; the contract's, or the first that answers where left out
+    #[arg(
+        long,
+        value_name = "NAME",
+        help_heading = "A server under a load",
+        requires = "contract",
+        value_enum
+    )]
+    engine: Option<Engine>,
+
     #[command(flatten)]
-    about: AboutArgs,
+    about: Option<AboutArgs>,
     /// The kind of host; callgrind stands for a simulated processor
     #[arg(
         long,
@@ -37,6 +64,10 @@ pub(super) struct MeasureArgs {
     #[command(flatten)]
     program: program::ProgramArgs,
 }
+
+const USAGE: &str = "\
+perf-tracking measure [OPTIONS] --output <FILE> --workload <NAME> -- <PROGRAM>...
+       perf-tracking measure --output <FILE> --contract <FILE>";
 
 const NOTES: &str = "\
 What makes numbers repeat:
@@ -55,16 +86,30 @@ When the program fails:
   leaves processes running, or after Ctrl-C or SIGTERM, which the program is told of and which also
   exit with 2.
 
+A server under a load:
+  The contract is a TOML file that names all that makes the numbers. The server's counters are
+  zeroed once the load generator has prepared its tables, unless the contract counts the whole
+  process. The images are built before. Whatever happens, nothing is left in the container engine;
+  a failure shows the last lines of the server's log and exits with 2. deploy/measure/README.md
+  tells the rest.
+
 Examples:
   perf-tracking measure --workload sort -o metrics.json -- ./sort --lines 10000
   perf-tracking measure --workload sort -o metrics.json --stdin lines.txt --repeat 3 \\
-    --parameter lines=10000 --env-clear -- ./sort";
+    --parameter lines=10000 --env-clear -- ./sort
+  perf-tracking measure --contract deploy/measure/contract.toml -o metrics.json";
 
 impl MeasureArgs {
     pub(super) fn run(self) -> anyhow::Result<Outcome> {
         whole_file::check(&self.output)?;
+        if let Some(contract) = &self.contract {
+            return contract::run(contract, self.engine, &self.output);
+        }
+        let about = self
+            .about
+            .context("say what is measured: --workload NAME")?;
         let document = Target {
-            about: self.about.of(self.host_class)?,
+            about: about.of(self.host_class)?,
             output: self.output,
         };
         self.program.run(document)

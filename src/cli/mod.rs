@@ -11,6 +11,7 @@ mod gathered;
 mod health;
 mod history;
 mod interrupt;
+mod load;
 mod logging;
 mod measure;
 mod migrate;
@@ -111,6 +112,8 @@ enum Command {
     Token(token::TokenCommand),
     /// Print the version
     Version,
+    #[command(subcommand, hide = true)]
+    Load(load::LoadCommand),
 }
 
 impl Cli {
@@ -133,6 +136,7 @@ impl Cli {
             Command::Backfill(args) => backfill::run(*args),
             Command::Health(args) => health::run(args),
             Command::Token(command) => command.run(),
+            Command::Load(command) => command.run(),
             Command::Version => print(&format!("perf-tracking {}\n", env!("CARGO_PKG_VERSION"))),
         }
     }

@@ -3,42 +3,23 @@
 //! The text is read whole: every fault is told, each with its line and column, and a key that
 //! nobody knows is one of them. See `gate.default.toml` beside this file for what can stand there.
 
-mod reader;
-
 use std::collections::BTreeSet;
-use std::fmt;
 use std::sync::Arc;
 
-use serde_json::Value as Json;
-use toml::de::{DeTable, DeValue};
+use toml::de::DeValue;
 
-use self::reader::{Faults, Table, json};
 use super::policy::{
     AcceptedStep, Combine, MAX_WINDOW, MetricRule, OnInsufficient, Pattern, Place, Policy,
     SeriesFilter, Since, Windows,
 };
 use super::window::{Fraction, Worse};
-use crate::domain::{Parameter, RunDate, Value};
+use crate::domain::{RunDate, Value};
+use crate::toml_table::{self, Table, filled, json};
+
+pub use crate::toml_table::ConfigFault;
 
 /// What `gate init` writes: the defaults, with what they mean.
 pub const DEFAULT_TEXT: &str = include_str!("gate.default.toml");
-
-/// One thing in `gate.toml` that does not fit.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct ConfigFault {
-    /// From 1.
-    pub line: usize,
-    /// From 1, in characters.
-    pub column: usize,
-    /// What, and what to write instead.
-    pub detail: String,
-}
-
-impl fmt::Display for ConfigFault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}: {}", self.line, self.column, self.detail)
-    }
-}
 
 impl Policy {
     /// Reads `gate.toml`.
@@ -46,17 +27,7 @@ impl Policy {
     /// # Errors
     /// Every fault of the text at once, in the order of their places.
     pub fn parse(text: &str) -> Result<Self, Vec<ConfigFault>> {
-        let faults = Faults::new(text);
-        let (document, errors) = DeTable::parse_recoverable(text);
-        for error in errors {
-            faults.add(error.span(), error.message());
-        }
-        // What a parser makes of a broken text is a guess, and faults in a guess only confuse.
-        let policy = faults.is_empty().then(|| {
-            let span = document.span();
-            read(Table::new(document.get_ref(), span, &faults))
-        });
-        faults.finish(policy)
+        toml_table::parse(text, |root| Some(read(root)))
     }
 }
 
@@ -204,26 +175,6 @@ fn read_series(mut table: Table<'_>) -> SeriesFilter {
     };
     table.finish();
     filter
-}
-
-fn filled(text: &str) -> Result<String, String> {
-    if text.trim().is_empty() {
-        return Err("must say something".to_owned());
-    }
-    if text.chars().any(char::is_control) {
-        return Err("must be one line, without control characters".to_owned());
-    }
-    Ok(text.to_owned())
-}
-
-/// A value of `[parameters]`, as a document would have it.
-fn parameter(value: &DeValue<'_>) -> Result<Parameter, &'static str> {
-    match json(value) {
-        Some(Json::String(text)) => Ok(Parameter::Text(text)),
-        Some(Json::Bool(flag)) => Ok(Parameter::Flag(flag)),
-        Some(Json::Number(number)) => Ok(Parameter::Number(number)),
-        _ => Err("must be a string, a number, true or false"),
-    }
 }
 
 #[cfg(test)]

@@ -19,6 +19,16 @@ pub(crate) const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 /// What the Containerfile's image is called here.
 const IMAGE: &str = "perf-tracking-test/perf-tracking:latest";
 
+/// How a build may have to reach packages, if not by default.
+pub(crate) const PROXIES: [&str; 6] = [
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "NO_PROXY",
+    "http_proxy",
+    "https_proxy",
+    "no_proxy",
+];
+
 /// A name that no other test uses.
 pub(crate) fn unique(what: &str) -> String {
     format!("perf-tracking-test-{what}-{}", std::process::id())
@@ -69,14 +79,7 @@ fn build() -> Result<()> {
         .args(["--build-arg", &format!("BUILD_IMAGE={compiler}")])
         .args(["--build-arg", &format!("RUNTIME_IMAGE={RUNTIME}")])
         .current_dir(Path::new(ROOT));
-    for proxy in [
-        "HTTP_PROXY",
-        "HTTPS_PROXY",
-        "NO_PROXY",
-        "http_proxy",
-        "https_proxy",
-        "no_proxy",
-    ] {
+    for proxy in PROXIES {
         if std::env::var_os(proxy).is_some() {
             command.args(["--build-arg", proxy]);
         }

@@ -1,4 +1,5 @@
-//! What `deploy/` and the Containerfile ship, started for real: the image, compose with MariaDB, the systemd unit.
+//! What `deploy/` and the Containerfile ship, started for real: the image, compose with MariaDB, the systemd unit, a
+//! measured MariaDB.
 //!
 //! Everything that is made in the container engine is named `perf-tracking-test-…` and goes away with its test; the
 //! images stay, so that a second run builds only what has changed.
@@ -9,5 +10,6 @@ mod support;
 mod compose;
 mod docker;
 mod image;
+mod measure;
 mod systemd;
 mod upload;

@@ -9,7 +9,6 @@
 
 mod children;
 mod pass;
-mod signals;
 mod subject;
 
 use std::collections::BTreeMap;

@@ -10,9 +10,9 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::process::{Child, Command};
 use tokio::time::Instant;
 
-use super::signals::{Came, Signals};
 use super::{Failure, Pass, Plan, ProgramError, children};
 use crate::collect::Reading;
+use crate::measure::signals::{Came, Signals};
 use crate::measure::valgrind::{self, Tool};
 
 /// As much of a log as a person reads.

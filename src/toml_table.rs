@@ -1,4 +1,5 @@
-//! Reads TOML tables key by key and keeps count of everything that does not fit, with its place.
+//! Reads a configuration in TOML whole: every fault is told, each with its line and column, and a
+//! key that nobody knows is one of them. `gate.toml` and the contract of a measurement are read so.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -10,24 +11,63 @@ use serde_json::Value as Json;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::{ConfigFault, parameter};
-use crate::domain::{ParameterName, Parameters};
+use crate::domain::{Parameter, ParameterName, Parameters};
+
+/// One thing in a configuration that does not fit.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ConfigFault {
+    /// From 1.
+    pub line: usize,
+    /// From 1, in characters.
+    pub column: usize,
+    /// What, and what to write instead.
+    pub detail: String,
+}
+
+impl fmt::Display for ConfigFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}: {}", self.line, self.column, self.detail)
+    }
+}
+
+/// Reads a whole text with `read`, which takes its outermost table.
+///
+/// # Errors
+/// Every fault of the text at once, in the order of their places.
+pub(crate) fn parse<T>(
+    text: &str,
+    read: impl FnOnce(Table<'_>) -> Option<T>,
+) -> Result<T, Vec<ConfigFault>> {
+    let faults = Faults::new(text);
+    let (document, errors) = DeTable::parse_recoverable(text);
+    for error in errors {
+        faults.add(error.span(), error.message());
+    }
+    // What a parser makes of a broken text is a guess, and faults in a guess only confuse.
+    let read = if faults.is_empty() {
+        let span = document.span();
+        read(Table::new(document.get_ref(), span, &faults))
+    } else {
+        None
+    };
+    faults.finish(read)
+}
 
 /// The faults of one text.
-pub(super) struct Faults<'t> {
+struct Faults<'t> {
     text: &'t str,
     found: RefCell<Vec<ConfigFault>>,
 }
 
 impl<'t> Faults<'t> {
-    pub(super) fn new(text: &'t str) -> Self {
+    fn new(text: &'t str) -> Self {
         Self {
             text,
             found: RefCell::default(),
         }
     }
 
-    pub(super) fn add(&self, span: Option<Range<usize>>, detail: impl fmt::Display) {
+    fn add(&self, span: Option<Range<usize>>, detail: impl fmt::Display) {
         let (line, column) = self.place(span.map_or(0, |span| span.start));
         self.found.borrow_mut().push(ConfigFault {
             line,
@@ -36,11 +76,11 @@ impl<'t> Faults<'t> {
         });
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    fn is_empty(&self) -> bool {
         self.found.borrow().is_empty()
     }
 
-    pub(super) fn finish<T>(self, read: Option<T>) -> Result<T, Vec<ConfigFault>> {
+    fn finish<T>(self, read: Option<T>) -> Result<T, Vec<ConfigFault>> {
         let mut found = self.found.into_inner();
         found.sort();
         match read {
@@ -62,7 +102,7 @@ impl<'t> Faults<'t> {
 ///
 /// A getter answers `None` for a key that is left out and for one whose value does not fit, once
 /// the fault is noted. [`Table::finish`] notes the keys that nobody asked for.
-pub(super) struct Table<'a> {
+pub(crate) struct Table<'a> {
     entries: &'a DeTable<'a>,
     span: Range<usize>,
     asked: BTreeSet<&'static str>,
@@ -70,11 +110,7 @@ pub(super) struct Table<'a> {
 }
 
 impl<'a> Table<'a> {
-    pub(super) fn new(
-        entries: &'a DeTable<'a>,
-        span: Range<usize>,
-        faults: &'a Faults<'a>,
-    ) -> Self {
+    fn new(entries: &'a DeTable<'a>, span: Range<usize>, faults: &'a Faults<'a>) -> Self {
         Self {
             entries,
             span,
@@ -84,29 +120,29 @@ impl<'a> Table<'a> {
     }
 
     /// The line that the table starts on.
-    pub(super) fn line(&self) -> usize {
+    pub(crate) fn line(&self) -> usize {
         self.faults.place(self.span.start).0
     }
 
     /// Whether the key stands here, whatever its value.
-    pub(super) fn has(&self, key: &str) -> bool {
+    pub(crate) fn has(&self, key: &str) -> bool {
         self.entries.get(key).is_some()
     }
 
     /// Notes a fault of the value of `key`.
-    pub(super) fn fault(&self, key: &str, detail: impl fmt::Display) {
+    pub(crate) fn fault(&self, key: &str, detail: impl fmt::Display) {
         let value = self.entries.get(key);
         let span = value.map_or_else(|| self.span.clone(), Spanned::span);
         self.faults.add(Some(span), format!("`{key}` {detail}"));
     }
 
     /// Notes a fault of the table as a whole.
-    pub(super) fn fault_here(&self, detail: impl fmt::Display) {
+    pub(crate) fn fault_here(&self, detail: impl fmt::Display) {
         self.faults.add(Some(self.span.clone()), detail);
     }
 
     /// The string under `key`, which must be there and parse.
-    pub(super) fn required<T>(
+    pub(crate) fn required<T>(
         &mut self,
         key: &'static str,
         parse: impl FnOnce(&str) -> Result<T, String>,
@@ -118,7 +154,7 @@ impl<'a> Table<'a> {
     }
 
     /// The string under `key`, which must parse.
-    pub(super) fn optional<T>(
+    pub(crate) fn optional<T>(
         &mut self,
         key: &'static str,
         parse: impl FnOnce(&str) -> Result<T, String>,
@@ -130,14 +166,14 @@ impl<'a> Table<'a> {
     }
 
     /// The string under `key`, a value of the domain.
-    pub(super) fn parsed<T: FromStr<Err: fmt::Display>>(&mut self, key: &'static str) -> Option<T> {
+    pub(crate) fn parsed<T: FromStr<Err: fmt::Display>>(&mut self, key: &'static str) -> Option<T> {
         self.optional(key, |text| {
             text.parse().map_err(|error: T::Err| error.to_string())
         })
     }
 
     /// The date under `key`, as TOML writes dates or as a string.
-    pub(super) fn date<T, E: fmt::Display>(
+    pub(crate) fn date<T, E: fmt::Display>(
         &mut self,
         key: &'static str,
         parse: impl FnOnce(&str) -> Result<T, E>,
@@ -154,7 +190,7 @@ impl<'a> Table<'a> {
     }
 
     /// The number under `key`, from its very digits.
-    pub(super) fn number<T: FromStr<Err: fmt::Display>>(&mut self, key: &'static str) -> Option<T> {
+    pub(crate) fn number<T: FromStr<Err: fmt::Display>>(&mut self, key: &'static str) -> Option<T> {
         self.value(key, |value| match json(value) {
             Some(Json::Number(number)) => number
                 .as_str()
@@ -165,7 +201,7 @@ impl<'a> Table<'a> {
     }
 
     /// The whole number under `key`, within `range`.
-    pub(super) fn integer(&mut self, key: &'static str, range: RangeInclusive<u32>) -> Option<u32> {
+    pub(crate) fn integer(&mut self, key: &'static str, range: RangeInclusive<u32>) -> Option<u32> {
         self.value(key, |value| {
             let number = json(value).and_then(|json| json.as_u64());
             let number = number.and_then(|number| u32::try_from(number).ok());
@@ -179,7 +215,7 @@ impl<'a> Table<'a> {
     }
 
     /// `true` or `false` under `key`.
-    pub(super) fn boolean(&mut self, key: &'static str) -> Option<bool> {
+    pub(crate) fn boolean(&mut self, key: &'static str) -> Option<bool> {
         self.value(key, |value| match value {
             DeValue::Boolean(yes) => Ok(*yes),
             other => Err(format!("must be true or false, is {}", kind(other))),
@@ -187,7 +223,7 @@ impl<'a> Table<'a> {
     }
 
     /// One of some words under `key`.
-    pub(super) fn word<T: Copy>(&mut self, key: &'static str, words: &[(&str, T)]) -> Option<T> {
+    pub(crate) fn word<T: Copy>(&mut self, key: &'static str, words: &[(&str, T)]) -> Option<T> {
         self.value(key, |value| {
             let found = match value {
                 DeValue::String(text) => words.iter().find(|(word, _)| text == word),
@@ -201,7 +237,7 @@ impl<'a> Table<'a> {
     }
 
     /// The list under `key`, each item read by itself.
-    pub(super) fn list<T>(
+    pub(crate) fn list<T>(
         &mut self,
         key: &'static str,
         what: &str,
@@ -221,7 +257,7 @@ impl<'a> Table<'a> {
     }
 
     /// The table under `key`.
-    pub(super) fn table(&mut self, key: &'static str) -> Option<Table<'a>> {
+    pub(crate) fn table(&mut self, key: &'static str) -> Option<Table<'a>> {
         self.asked.insert(key);
         let value = self.entries.get(key)?;
         let table = self.as_table(value);
@@ -235,7 +271,7 @@ impl<'a> Table<'a> {
     }
 
     /// The tables under `[[key]]`.
-    pub(super) fn tables(&mut self, key: &'static str) -> Vec<Table<'a>> {
+    pub(crate) fn tables(&mut self, key: &'static str) -> Vec<Table<'a>> {
         self.asked.insert(key);
         let Some(value) = self.entries.get(key) else {
             return Vec::new();
@@ -256,7 +292,7 @@ impl<'a> Table<'a> {
     }
 
     /// Every key with a string, a number, `true` or `false`, as parameters of a document.
-    pub(super) fn parameters(self) -> Parameters {
+    pub(crate) fn parameters(self) -> Parameters {
         let mut parameters = Parameters::new();
         for (key, value) in self.entries {
             let name = key.get_ref().parse::<ParameterName>();
@@ -274,7 +310,7 @@ impl<'a> Table<'a> {
     }
 
     /// Notes every key that nobody asked for.
-    pub(super) fn finish(self) {
+    pub(crate) fn finish(self) {
         for key in self.entries.keys() {
             if !self.asked.contains(key.get_ref().as_ref()) {
                 let known: Vec<&str> = self.asked.iter().copied().collect();
@@ -309,7 +345,7 @@ impl<'a> Table<'a> {
 }
 
 /// A string, a number, `true` or `false` as JSON has it; `None` of anything else.
-pub(super) fn json(value: &DeValue<'_>) -> Option<Json> {
+pub(crate) fn json(value: &DeValue<'_>) -> Option<Json> {
     match value {
         DeValue::String(text) => Some(Json::String(text.to_string())),
         DeValue::Boolean(yes) => Some(Json::Bool(*yes)),
@@ -322,6 +358,27 @@ pub(super) fn json(value: &DeValue<'_>) -> Option<Json> {
             serde_json::from_str(number.as_str().trim_start_matches('+')).ok()
         }
         _ => None,
+    }
+}
+
+/// A text of one line that says something.
+pub(crate) fn filled(text: &str) -> Result<String, String> {
+    if text.trim().is_empty() {
+        return Err("must say something".to_owned());
+    }
+    if text.chars().any(char::is_control) {
+        return Err("must be one line, without control characters".to_owned());
+    }
+    Ok(text.to_owned())
+}
+
+/// A value of `[parameters]`, as a document would have it.
+fn parameter(value: &DeValue<'_>) -> Result<Parameter, &'static str> {
+    match json(value) {
+        Some(Json::String(text)) => Ok(Parameter::Text(text)),
+        Some(Json::Bool(flag)) => Ok(Parameter::Flag(flag)),
+        Some(Json::Number(number)) => Ok(Parameter::Number(number)),
+        _ => Err("must be a string, a number, true or false"),
     }
 }
 

@@ -1,4 +1,4 @@
-//! The signals that end a process, handed on to the program.
+//! The signals that end a process, for one who has to clean up first, or hands them on.
 
 use std::{fs, future, io};
 
@@ -7,13 +7,13 @@ use tokio::signal::unix::{self, SignalKind};
 
 /// A signal that came.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Came {
-    pub(super) signal: Signal,
-    pub(super) name: &'static str,
+pub(crate) struct Came {
+    pub(crate) signal: Signal,
+    pub(crate) name: &'static str,
 }
 
 /// From its making on, none of them ends this process. One that was ignored, as by `nohup`, stays so.
-pub(super) struct Signals {
+pub(crate) struct Signals {
     hangup: Option<unix::Signal>,
     interrupt: Option<unix::Signal>,
     quit: Option<unix::Signal>,
@@ -21,7 +21,7 @@ pub(super) struct Signals {
 }
 
 impl Signals {
-    pub(super) fn take() -> io::Result<Self> {
+    pub(crate) fn take() -> io::Result<Self> {
         let ignored = ignored(&fs::read_to_string("/proc/self/status")?);
         let take = |kind: SignalKind| {
             let is_ignored = ignored >> (kind.as_raw_value() - 1) & 1 == 1;
@@ -36,7 +36,7 @@ impl Signals {
     }
 
     /// The next that comes, or came while nobody waited.
-    pub(super) async fn next(&mut self) -> Came {
+    pub(crate) async fn next(&mut self) -> Came {
         let (signal, name) = tokio::select! {
             () = receive(&mut self.hangup) => (Signal::HUP, "SIGHUP"),
             () = receive(&mut self.interrupt) => (Signal::INT, "SIGINT"),

@@ -1,0 +1,44 @@
+//! `perf-tracking load`: the runner's side in the load generator's image. No person calls it.
+
+use clap::Subcommand;
+use tokio::signal::unix::{SignalKind, signal};
+
+use super::{Outcome, note};
+use crate::measure::contract;
+
+/// What the load generator's image runs.
+#[derive(Debug, Subcommand)]
+pub(super) enum LoadCommand {
+    /// Wait until the container is stopped; `perf-tracking measure` runs the load in it
+    Wait,
+    /// Say whether a server greets as MySQL's protocol wants it
+    Ready {
+        /// The server
+        #[arg(value_name = "HOST:PORT")]
+        address: String,
+    },
+}
+
+impl LoadCommand {
+    pub(super) fn run(&self) -> anyhow::Result<Outcome> {
+        match self {
+            Self::Wait => super::runtime()?.block_on(wait()),
+            Self::Ready { address } => {
+                contract::greets(address)?;
+                Ok(Outcome::Passed)
+            }
+        }
+    }
+}
+
+/// The first process of a container hears a signal only if it asks for it.
+async fn wait() -> anyhow::Result<Outcome> {
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    note("waiting for `perf-tracking measure --contract` to run the load here");
+    tokio::select! {
+        _ = terminate.recv() => {}
+        _ = interrupt.recv() => {}
+    }
+    Ok(Outcome::Passed)
+}

@@ -1,0 +1,56 @@
+//! `perf-tracking measure --contract`.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::Context as _;
+
+use crate::cli::{Outcome, about, note, whole_file};
+use crate::domain::Document;
+use crate::measure::contract::{self, Contract, Engine, Progress, Step, Tools};
+
+/// Measures what the contract in `path` says, and writes the document to `output`.
+pub(super) fn run(path: &Path, engine: Option<Engine>, output: &Path) -> anyhow::Result<Outcome> {
+    let contract = read(path)?;
+    let arch = about::own_arch()?;
+    let folder = path.parent().map_or_else(PathBuf::new, Path::to_owned);
+    let document = crate::cli::runtime()?.block_on(async {
+        let tools = Tools::find(engine.or(contract.engine)).await?;
+        let measured = contract::measure(&contract, &folder, arch, &tools, &tell).await?;
+        Ok::<Document, anyhow::Error>(measured)
+    })?;
+    let document = Document::parse(&serde_json::to_value(&document)?.into()).map_err(|faults| {
+        anyhow::anyhow!("the document does not fit:\n{}", about::list(&faults))
+    })?;
+    whole_file::write(output, &document.to_string())?;
+    for metric in &document.metrics {
+        note(format_args!("{} {}", metric.name.metric_key, metric.value));
+    }
+    Ok(Outcome::Passed)
+}
+
+fn read(path: &Path) -> anyhow::Result<Contract> {
+    let shown = path.display();
+    let text = std::fs::read_to_string(path).with_context(|| format!("{shown} cannot be read"))?;
+    Contract::parse(&text).map_err(|faults| {
+        let lines: Vec<String> = faults
+            .iter()
+            .map(|fault| format!("  {shown}:{fault}"))
+            .collect();
+        anyhow::anyhow!("{shown} is no contract:\n{}", lines.join("\n"))
+    })
+}
+
+fn tell(progress: Progress<'_>) {
+    let (pass, doing) = (progress.pass.name(), progress.step.words());
+    match (progress.step, progress.elapsed) {
+        (Step::Start, Duration::ZERO) => {
+            note(format_args!(
+                "{pass}: {doing}, project {}",
+                progress.project
+            ));
+        }
+        (_, Duration::ZERO) => note(format_args!("{pass}: {doing}")),
+        (_, elapsed) => note(format_args!("{pass}: {doing}, {} s", elapsed.as_secs())),
+    }
+}

@@ -1,0 +1,365 @@
+//! The contract: what makes the numbers, out of the text of a committed file.
+//!
+//! See `deploy/measure/contract.toml` for what can stand there. Every fault is told, each with its
+//! line and column, and a key that nobody knows is one of them.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde_json::Number;
+
+use super::engine::Engine;
+use crate::domain::{
+    Arch, Distro, Document, HostClass, Parameter, ParameterName, Parameters, Workload,
+};
+use crate::measure::valgrind::Tool;
+use crate::toml_table::{self, ConfigFault, Table, filled};
+
+/// A day: no step of a measurement takes longer and is worth waiting for.
+const MOST_SECONDS: u32 = 86_400;
+const READY_SECONDS: u32 = 900;
+const STOP_SECONDS: u32 = 600;
+const MOST: u32 = 1_000_000_000;
+
+/// All that makes the numbers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Contract {
+    /// What the runs are called.
+    pub workload: Workload,
+    /// What compiled the measured server and runs it.
+    pub distro: Distro,
+    /// The kind of host: `callgrind`, if nothing else is said.
+    pub host_class: HostClass,
+    /// Which part of the server's life counts.
+    pub count: Count,
+    /// The engine; any that answers where left out.
+    pub engine: Option<Engine>,
+    /// Where the compose files are, relative to the contract.
+    pub compose: PathBuf,
+    /// What is measured.
+    pub server: Server,
+    /// What it is given to do.
+    pub load: Load,
+    /// What of the server's is measured by size, if anything.
+    pub sizes: Option<Sizes>,
+    /// The images that the compose files start.
+    pub images: Images,
+}
+
+/// Which part of the server's life callgrind's counters hold. massif has the whole process's peak
+/// in either case: it has nothing to reset.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Count {
+    /// From the end of sysbench's preparation to the end of its run.
+    Load,
+    /// From the first instruction to the last.
+    Process,
+}
+
+/// A server that the images know how to start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Program {
+    /// MariaDB.
+    Mariadbd,
+    /// MySQL.
+    Mysqld,
+    /// Drizzle.
+    Drizzled,
+}
+
+impl Program {
+    /// The name of the program.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Mariadbd => "mariadbd",
+            Self::Mysqld => "mysqld",
+            Self::Drizzled => "drizzled",
+        }
+    }
+}
+
+/// What is measured.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Server {
+    /// The server's image, which the measured images are built on.
+    pub image: String,
+    /// Which program of it.
+    pub program: Program,
+    /// How long it may take until it answers.
+    pub ready: Duration,
+    /// How long it may take to stop.
+    pub stop: Duration,
+}
+
+/// What sysbench is told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Load {
+    /// A script that sysbench has, such as `oltp_read_write`.
+    pub script: String,
+    /// Connections at a time.
+    pub threads: u32,
+    /// Transactions, all threads together.
+    pub events: u32,
+    /// Tables.
+    pub tables: u32,
+    /// Rows a table.
+    pub table_size: u32,
+    /// Where its random numbers start, so that every run has the same.
+    pub seed: u32,
+    /// Whether statements are prepared; Drizzle cannot.
+    pub prepared_statements: bool,
+}
+
+/// What of the server's is measured by size; paths in its image.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sizes {
+    /// The server's program.
+    pub binary: String,
+    /// A pattern of its plugins, as a shell has it.
+    pub plugins: Option<String>,
+}
+
+/// The images that the compose files start.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Images {
+    /// The server under callgrind.
+    pub callgrind: String,
+    /// The server under massif.
+    pub massif: String,
+    /// The load generator.
+    pub load: String,
+}
+
+impl Images {
+    /// The measured server of a pass.
+    pub fn server(&self, pass: Tool) -> &str {
+        match pass {
+            Tool::Callgrind => &self.callgrind,
+            Tool::Massif => &self.massif,
+        }
+    }
+}
+
+impl Default for Images {
+    /// As the compose files have them.
+    fn default() -> Self {
+        Self {
+            callgrind: "perf-tracking-measured-callgrind".to_owned(),
+            massif: "perf-tracking-measured-massif".to_owned(),
+            load: "perf-tracking-load".to_owned(),
+        }
+    }
+}
+
+impl Contract {
+    /// Reads a contract.
+    ///
+    /// # Errors
+    /// Every fault of the text at once, in the order of their places.
+    pub fn parse(text: &str) -> Result<Self, Vec<ConfigFault>> {
+        toml_table::parse(text, read)
+    }
+
+    /// The document of this contract, without numbers yet.
+    pub fn document(&self, arch: Arch) -> Document {
+        Document {
+            workload: self.workload.clone(),
+            arch,
+            distro: self.distro.clone(),
+            host_class: self.host_class.clone(),
+            succeeded: false,
+            parameters: self.parameters(),
+            metrics: Vec::new(),
+        }
+    }
+
+    /// What makes numbers of this contract comparable with each other. The server's image is not
+    /// among them: it is what changes.
+    pub fn parameters(&self) -> Parameters {
+        let load = &self.load;
+        let number = |number: u32| Parameter::Number(Number::from(number));
+        let count = match self.count {
+            Count::Load => "load",
+            Count::Process => "process",
+        };
+        let parameters = [
+            ("count", Parameter::Text(count.to_owned())),
+            ("events", number(load.events)),
+            (
+                "prepared_statements",
+                Parameter::Flag(load.prepared_statements),
+            ),
+            ("script", Parameter::Text(load.script.clone())),
+            ("seed", number(load.seed)),
+            ("table_size", number(load.table_size)),
+            ("tables", number(load.tables)),
+            ("threads", number(load.threads)),
+        ];
+        let named = parameters.into_iter().filter_map(|(name, value)| {
+            name.parse::<ParameterName>().ok().map(|name| (name, value))
+        });
+        named.collect()
+    }
+}
+
+/// Reads every key before any `?`, so that one fault does not hide the next.
+fn read(mut root: Table<'_>) -> Option<Contract> {
+    let workload = root.required("workload", name);
+    let distro = root.required("distro", name);
+    let host_class = root.optional("host_class", name);
+    let count = root.word(
+        "count",
+        &[("load", Count::Load), ("process", Count::Process)],
+    );
+    let engine = root.word(
+        "engine",
+        &[("docker", Engine::Docker), ("podman", Engine::Podman)],
+    );
+    let compose = root.optional("compose", filled);
+    let server = needed(&mut root, "server").and_then(read_server);
+    let load = needed(&mut root, "load").and_then(read_load);
+    let sizes = root.table("sizes").map(read_sizes);
+    let images = root.table("images").map(read_images);
+    root.finish();
+    Some(Contract {
+        workload: workload?,
+        distro: distro?,
+        host_class: match host_class {
+            Some(class) => class,
+            None => "callgrind".parse().ok()?,
+        },
+        count: count.unwrap_or(Count::Load),
+        engine,
+        compose: compose.unwrap_or_else(|| ".".to_owned()).into(),
+        server: server?,
+        load: load?,
+        sizes: match sizes {
+            Some(sizes) => Some(sizes?),
+            None => None,
+        },
+        images: images.unwrap_or_default(),
+    })
+}
+
+fn needed<'a>(root: &mut Table<'a>, key: &'static str) -> Option<Table<'a>> {
+    if !root.has(key) {
+        root.fault_here(format!("the table `[{key}]` is missing"));
+    }
+    root.table(key)
+}
+
+fn read_server(mut table: Table<'_>) -> Option<Server> {
+    let image = table.required("image", image_name);
+    let programs = [Program::Mariadbd, Program::Mysqld, Program::Drizzled];
+    let programs = programs.map(|program| (program.name(), program));
+    if !table.has("program") {
+        table.fault_here("`program` is missing");
+    }
+    let program = table.word("program", &programs);
+    let ready = table.integer("ready_seconds", 1..=MOST_SECONDS);
+    let stop = table.integer("stop_seconds", 1..=MOST_SECONDS);
+    table.finish();
+    Some(Server {
+        image: image?,
+        program: program?,
+        ready: seconds(ready.unwrap_or(READY_SECONDS)),
+        stop: seconds(stop.unwrap_or(STOP_SECONDS)),
+    })
+}
+
+fn read_load(mut table: Table<'_>) -> Option<Load> {
+    let script = table.required("script", script_name);
+    let [threads, events, tables, table_size] =
+        ["threads", "events", "tables", "table_size"].map(|key| {
+            if !table.has(key) {
+                table.fault_here(format!("`{key}` is missing"));
+            }
+            table.integer(key, 1..=MOST)
+        });
+    // sysbench takes 0 for the time of day.
+    let seed = table.integer("seed", 1..=MOST);
+    let prepared_statements = table.boolean("prepared_statements");
+    table.finish();
+    Some(Load {
+        script: script?,
+        threads: threads?,
+        events: events?,
+        tables: tables?,
+        table_size: table_size?,
+        seed: seed.unwrap_or(1),
+        prepared_statements: prepared_statements.unwrap_or(true),
+    })
+}
+
+fn read_sizes(mut table: Table<'_>) -> Option<Sizes> {
+    let binary = table.required("binary", |text| path(text, false));
+    let plugins = table.optional("plugins", |text| path(text, true));
+    table.finish();
+    Some(Sizes {
+        binary: binary?,
+        plugins,
+    })
+}
+
+fn read_images(mut table: Table<'_>) -> Images {
+    let defaults = Images::default();
+    let images = Images {
+        callgrind: table
+            .optional("callgrind", image_name)
+            .unwrap_or(defaults.callgrind),
+        massif: table
+            .optional("massif", image_name)
+            .unwrap_or(defaults.massif),
+        load: table.optional("load", image_name).unwrap_or(defaults.load),
+    };
+    table.finish();
+    images
+}
+
+fn seconds(count: u32) -> Duration {
+    Duration::from_secs(count.into())
+}
+
+fn name<T: std::str::FromStr<Err: std::fmt::Display>>(text: &str) -> Result<T, String> {
+    text.parse().map_err(|error: T::Err| error.to_string())
+}
+
+/// What an engine takes for an image and not for a flag.
+fn image_name(text: &str) -> Result<String, String> {
+    let fits = |c: char| c.is_ascii_alphanumeric() || "._-/:@".contains(c);
+    if !text.starts_with(|c: char| c.is_ascii_alphanumeric()) || !text.chars().all(fits) {
+        return Err(
+            "must be the name of an image, such as docker.io/library/mariadb:11.8".to_owned(),
+        );
+    }
+    Ok(text.to_owned())
+}
+
+/// A script that sysbench has, or the path of one in the load generator's image.
+fn script_name(text: &str) -> Result<String, String> {
+    let fits = |c: char| c.is_ascii_alphanumeric() || "._-/".contains(c);
+    if text.is_empty() || text.starts_with('-') || !text.chars().all(fits) {
+        return Err("must be a script of sysbench, such as oltp_read_write".to_owned());
+    }
+    Ok(text.to_owned())
+}
+
+/// A whole path, in which a shell sees nothing but what a pattern is made of.
+fn path(text: &str, is_pattern: bool) -> Result<String, String> {
+    let fits = |c: char| {
+        c.is_ascii_alphanumeric() || "._-/+".contains(c) || (is_pattern && "*?[]".contains(c))
+    };
+    if !text.starts_with('/') || text.ends_with('/') || !text.chars().all(fits) {
+        let example = if is_pattern {
+            "a pattern of files of the server's image, such as /usr/lib/mysql/plugin/*.so"
+        } else {
+            "a file of the server's image, such as /usr/sbin/mariadbd"
+        };
+        return Err(format!("must be {example}"));
+    }
+    Ok(text.to_owned())
+}
+
+#[cfg(test)]
+#[path = "config_tests.rs"]
+mod tests;

@@ -1,0 +1,94 @@
+//! Whether the images are there, and made of the server that the contract names.
+
+use std::path::Path;
+
+use super::PASSES;
+use super::config::Contract;
+use super::engine::Tools;
+use super::failure::Reason;
+use crate::measure::valgrind::Tool;
+
+/// What the measured images say of the program that they start.
+const PROGRAM_LABEL: &str = "perf-tracking.server";
+
+/// Nothing is pulled: whatever is measured was built here, on purpose.
+pub(super) async fn check(contract: &Contract, folder: &Path, tools: &Tools) -> Result<(), Reason> {
+    let server = &contract.server;
+    let Some(base) = layers(tools, &server.image).await? else {
+        return Err(Reason::Images(format!(
+            "the server's image {0} is not here; build it, or `{1} pull {0}`",
+            server.image, tools.engine
+        )));
+    };
+    let mut faults = Vec::new();
+    for pass in PASSES {
+        let image = contract.images.server(pass);
+        let build = || build_server(contract, folder, tools, pass);
+        let fault = match layers(tools, image).await? {
+            None => Some("is missing".to_owned()),
+            Some(layers) if !layers.starts_with(&base) => {
+                Some(format!("is not built on {} as it is now", server.image))
+            }
+            Some(_) => other_program(tools, image, server.program.name()).await?,
+        };
+        faults.extend(
+            fault.map(|fault| format!("the image {image} {fault}; build it:\n  {}", build())),
+        );
+    }
+    let load = &contract.images.load;
+    if layers(tools, load).await?.is_none() {
+        faults.push(format!(
+            "the image {load} is missing; build it, on an image with this program:\n  {} build --file {} \
+            --build-arg RUNNER_IMAGE=perf-tracking --tag {load} {}",
+            tools.engine,
+            folder.join("Containerfile.load").display(),
+            folder.display()
+        ));
+    }
+    if faults.is_empty() {
+        return Ok(());
+    }
+    Err(Reason::Images(faults.join("\n")))
+}
+
+fn build_server(contract: &Contract, folder: &Path, tools: &Tools, pass: Tool) -> String {
+    let file = folder.join(format!("Containerfile.{}", pass.name()));
+    format!(
+        "{} build --file {} --build-arg SERVER_IMAGE={} --build-arg SERVER={} --tag {} {}",
+        tools.engine,
+        file.display(),
+        contract.server.image,
+        contract.server.program.name(),
+        contract.images.server(pass),
+        folder.display()
+    )
+}
+
+async fn other_program(
+    tools: &Tools,
+    image: &str,
+    program: &str,
+) -> Result<Option<String>, Reason> {
+    let template = format!("{{{{index .Config.Labels \"{PROGRAM_LABEL}\"}}}}");
+    let found = inspect(tools, image, &template).await?.unwrap_or_default();
+    let fault = || match found.as_str() {
+        "" | "<no value>" => format!("has no label {PROGRAM_LABEL}, so it starts who knows what"),
+        other => format!("starts {other}, not {program}"),
+    };
+    Ok((found != program).then(fault))
+}
+
+/// The layers of an image, the lowest first; `None` where there is no such image.
+async fn layers(tools: &Tools, image: &str) -> Result<Option<Vec<String>>, Reason> {
+    let template = "{{range .RootFS.Layers}}{{println .}}{{end}}";
+    let found = inspect(tools, image, template).await?;
+    Ok(found.map(|text| text.split_whitespace().map(str::to_owned).collect()))
+}
+
+async fn inspect(tools: &Tools, image: &str, template: &str) -> Result<Option<String>, Reason> {
+    let command = tools
+        .engine()
+        .args(["image", "inspect", "--format", template, image]);
+    let said = command.run().await?;
+    Ok(said.succeeded.then(|| said.stdout.trim().to_owned()))
+}

@@ -1,0 +1,319 @@
+//! One pass: from nothing, over a server under a load, to numbers and to nothing again.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use tokio::time::{Instant, interval_at, sleep, timeout_at};
+
+use super::command::last_lines;
+use super::config::{Contract, Count};
+use super::engine::Tools;
+use super::failure::{Failure, Reason};
+use super::load::SERVER;
+use super::project::{Project, Service, State};
+use super::{Observer, Progress, Step};
+use crate::domain::{Document, JsonText, Metric};
+use crate::measure::signals::Signals;
+use crate::measure::valgrind::Tool;
+
+/// The folder that the server and the load generator share.
+const SHARED: &str = "/measured";
+/// Where the runner in the load generator finds the copies whose size counts.
+const SIZES: &str = "/measured/sizes";
+/// The pause between two looks at a server.
+const PAUSE: Duration = Duration::from_secs(1);
+/// How often a long step is told of.
+const TELL: Duration = Duration::from_secs(10);
+/// What the engine takes to notice that a container has ended.
+const NOTICE: Duration = Duration::from_secs(5);
+/// SIGKILL, as the engine's `stop` ends a container that does not end by itself.
+const KILLED: i64 = 137;
+
+/// What a pass needs to know.
+pub(super) struct Run<'a> {
+    pub(super) pass: Tool,
+    pub(super) contract: &'a Contract,
+    /// The document without its numbers.
+    pub(super) document: &'a Document,
+    pub(super) tools: &'a Tools,
+    pub(super) observer: Observer<'a>,
+}
+
+/// A pass that has been started.
+struct Started<'a> {
+    run: &'a Run<'a>,
+    project: &'a Project<'a>,
+    server: String,
+    load: String,
+}
+
+impl Run<'_> {
+    /// The numbers of this pass; removes what it started, however it ends.
+    pub(super) async fn measure(
+        &self,
+        folder: &Path,
+        signals: &mut Signals,
+    ) -> Result<Vec<Metric>, Failure> {
+        let file = compose_file(folder, self.pass);
+        let project = Project::new(self.pass, file, &self.contract.images, self.tools);
+        // Not cut short by a signal: what compose is about to make could not be removed yet.
+        let outcome = match self.told(&project, Step::Start, project.up()).await {
+            Err(error) => Err(error),
+            Ok(()) => tokio::select! {
+                biased;
+                came = signals.next() => Err(Reason::Stopped(came.name)),
+                outcome = self.steps(&project) => outcome,
+            },
+        };
+        let server_log = match &outcome {
+            Ok(_) => Vec::new(),
+            Err(_) => project.server_log().await,
+        };
+        let left = self.told(&project, Step::Clean, project.remove()).await;
+        let failure = |reason| Failure {
+            pass: Some(self.pass),
+            reason,
+            server_log,
+            left: left.clone(),
+        };
+        match outcome {
+            Ok(_) if !left.is_empty() => Err(failure(Reason::Left)),
+            outcome => outcome.map_err(failure),
+        }
+    }
+
+    async fn steps(&self, project: &Project<'_>) -> Result<Vec<Metric>, Reason> {
+        let started = Started {
+            run: self,
+            project,
+            server: project.container(Service::Server).await?,
+            load: project.container(Service::Load).await?,
+        };
+        started.wait_ready().await?;
+        if self.pass == Tool::Callgrind {
+            started.copy_sizes().await?;
+        }
+        let load = &self.contract.load;
+        started
+            .sysbench(Step::Prepare, &load.command("prepare"))
+            .await?;
+        if self.counts_load() {
+            started.vgdb(Step::Zero, "zero").await?;
+        }
+        let report = started.sysbench(Step::Load, &load.command("run")).await?;
+        load.check(&report).map_err(Reason::OtherLoad)?;
+        if self.counts_load() {
+            started.vgdb(Step::Dump, "dump").await?;
+        }
+        started.stop().await?;
+        started.read().await
+    }
+
+    /// massif cannot be asked to forget what it saw.
+    fn counts_load(&self) -> bool {
+        self.pass == Tool::Callgrind && self.contract.count == Count::Load
+    }
+
+    /// Does `work`, and tells that it began and goes on.
+    async fn told<T>(&self, project: &Project<'_>, step: Step, work: impl Future<Output = T>) -> T {
+        let began = Instant::now();
+        let tell = |elapsed| {
+            (self.observer)(Progress {
+                pass: self.pass,
+                project: project.name(),
+                step,
+                elapsed,
+            });
+        };
+        tell(Duration::ZERO);
+        let mut ticks = interval_at(began + TELL, TELL);
+        tokio::pin!(work);
+        loop {
+            tokio::select! {
+                done = &mut work => return done,
+                _ = ticks.tick() => tell(began.elapsed()),
+            }
+        }
+    }
+}
+
+impl Started<'_> {
+    async fn wait_ready(&self) -> Result<(), Reason> {
+        let limit = self.run.contract.server.ready;
+        let probe = format!("{SERVER}:3306");
+        let until = Instant::now() + limit;
+        let mut said = "it was not asked yet".to_owned();
+        let answers = async {
+            loop {
+                let asked = self.project.exec(&self.load);
+                let asked = asked.args(["perf-tracking", "load", "ready", &probe]);
+                match timeout_at(until, asked.run()).await {
+                    Ok(Ok(answer)) if answer.succeeded => return Ok(()),
+                    Ok(Ok(answer)) => said = last_lines(&answer.stderr, 1).concat(),
+                    Ok(Err(reason)) => return Err(reason),
+                    Err(_) => return Err(Reason::NeverReady { limit, said }),
+                }
+                sleep(PAUSE).await;
+            }
+        };
+        self.while_both_run(Step::Ready, answers).await
+    }
+
+    /// Does `work`, unless a container ends before. Where it failed because one ended, that is the
+    /// reason.
+    async fn while_both_run<T>(
+        &self,
+        step: Step,
+        work: impl Future<Output = Result<T, Reason>>,
+    ) -> Result<T, Reason> {
+        let watched = async {
+            tokio::select! {
+                done = work => done,
+                ended = self.ended(step) => Err(ended),
+            }
+        };
+        let outcome = self.run.told(self.project, step, watched).await;
+        match outcome {
+            Err(Reason::ServerEnded { .. } | Reason::LoadEnded(_) | Reason::NeverReady { .. })
+            | Ok(_) => outcome,
+            Err(reason) => {
+                let ended = tokio::time::timeout(NOTICE, self.ended(step)).await;
+                Err(ended.unwrap_or(reason))
+            }
+        }
+    }
+
+    /// Ends once one of the two containers has.
+    async fn ended(&self, step: Step) -> Reason {
+        loop {
+            match self.project.state(&self.server).await {
+                Ok(State::Running) => {}
+                Ok(State::Ended(code)) => return Reason::ServerEnded { code, step },
+                Err(reason) => return reason,
+            }
+            match self.project.state(&self.load).await {
+                Ok(State::Running) => sleep(PAUSE).await,
+                Ok(State::Ended(code)) => return Reason::LoadEnded(code),
+                Err(reason) => return reason,
+            }
+        }
+    }
+
+    /// A copy that the load generator can read; the binaries themselves are in the server's image.
+    async fn copy_sizes(&self) -> Result<(), Reason> {
+        let Some(sizes) = &self.run.contract.sizes else {
+            return Ok(());
+        };
+        let mut script = format!(
+            "mkdir -p {SIZES}/plugins && cp -L {} {SIZES}/binary",
+            sizes.binary
+        );
+        if let Some(plugins) = &sizes.plugins {
+            script.push_str(&format!(" && cp -L {plugins} {SIZES}/plugins/"));
+        }
+        let command = self.project.exec(&self.server).args(["sh", "-c", &script]);
+        let copied = async { command.output().await.map(drop) };
+        self.while_both_run(Step::Sizes, copied).await
+    }
+
+    /// What sysbench prints.
+    async fn sysbench(&self, step: Step, words: &[String]) -> Result<String, Reason> {
+        let command = self.project.exec(&self.load).args(words);
+        self.while_both_run(step, command.output()).await
+    }
+
+    /// Tells callgrind something. Its own `callgrind_control` wants Perl, which the image has not.
+    async fn vgdb(&self, step: Step, command: &str) -> Result<(), Reason> {
+        let command = self.project.exec(&self.server).args(["vgdb", command]);
+        let told = async { command.output().await.map(drop) };
+        self.while_both_run(step, told).await
+    }
+
+    async fn stop(&self) -> Result<(), Reason> {
+        let limit = self.run.contract.server.stop;
+        let stopped = async {
+            // One that has ended before was not stopped, whatever its exit code.
+            if let State::Ended(code) = self.project.state(&self.server).await? {
+                return Err(Reason::ServerEnded {
+                    code,
+                    step: Step::Stop,
+                });
+            }
+            self.project.stop(&self.server, limit).await?;
+            match self.project.state(&self.server).await? {
+                State::Ended(0) => Ok(()),
+                State::Ended(KILLED) | State::Running => Err(Reason::NeverStopped(limit)),
+                State::Ended(code) => Err(Reason::ServerEnded {
+                    code,
+                    step: Step::Stop,
+                }),
+            }
+        };
+        self.run.told(self.project, Step::Stop, stopped).await
+    }
+
+    async fn read(&self) -> Result<Vec<Metric>, Reason> {
+        let command = self
+            .project
+            .exec(&self.load)
+            .args(["sh", "-c", &self.reading()]);
+        let text = self
+            .run
+            .told(self.project, Step::Read, command.output())
+            .await?;
+        parse(&text)
+    }
+
+    /// The runner in the load generator makes a document of what it finds. Patterns are for its shell.
+    fn reading(&self) -> String {
+        let document = self.run.document;
+        let mut script = format!(
+            "exec perf-tracking document --failed --workload '{}' --arch '{}' --distro '{}' --host-class '{}'",
+            quoted(document.workload.as_str()),
+            quoted(document.arch.as_str()),
+            quoted(document.distro.as_str()),
+            quoted(document.host_class.as_str())
+        );
+        match self.run.pass {
+            Tool::Massif => script.push_str(&format!(" --massif {SHARED}/massif.out")),
+            // The first part is what was dumped: later ones have what came after the load.
+            Tool::Callgrind if self.run.counts_load() => {
+                script.push_str(&format!(
+                    " --callgrind {SHARED}/callgrind.out.1 --callgrind-some-parts"
+                ));
+            }
+            Tool::Callgrind => script.push_str(&format!(" --callgrind {SHARED}/callgrind.out")),
+        }
+        if let (Tool::Callgrind, Some(sizes)) = (self.run.pass, &self.run.contract.sizes) {
+            let name = sizes.binary.rsplit('/').next().unwrap_or_default();
+            script.push_str(&format!(" --binary {name}={SIZES}/binary"));
+            if sizes.plugins.is_some() {
+                script.push_str(&format!(" --plugin {SIZES}/plugins/*"));
+            }
+        }
+        script
+    }
+}
+
+/// The compose file of a pass.
+pub(super) fn compose_file(folder: &Path, pass: Tool) -> PathBuf {
+    folder.join(format!("{}.yaml", pass.name()))
+}
+
+/// For use between a shell's single quotes.
+fn quoted(text: &str) -> String {
+    text.replace('\'', "'\\''")
+}
+
+fn parse(text: &str) -> Result<Vec<Metric>, Reason> {
+    let unreadable = |said: String| Reason::NoDocument(last_lines(&said, 5).join("; "));
+    let json = JsonText::parse(text.as_bytes()).map_err(|error| unreadable(error.to_string()))?;
+    let document = Document::parse(&json).map_err(|faults| {
+        let faults: Vec<String> = faults.iter().map(ToString::to_string).collect();
+        unreadable(faults.join("\n"))
+    })?;
+    if document.metrics.is_empty() {
+        return Err(Reason::NoDocument("it has no numbers".to_owned()));
+    }
+    Ok(document.metrics)
+}
