@@ -99,8 +99,8 @@ pub(super) const MAX_RUN_BYTES: usize = 64 << 20;
 const EXAMPLES: &str = "\
 A document is what `perf-tracking document` writes. What it lacks is taken from the flags, else from
 the variables of Zuul (ZUUL_PROJECT, ZUUL_BRANCH, ZUUL_COMMIT or ZUUL_NEWREV, ZUUL_CHANGE,
-ZUUL_PATCHSET, ZUUL_PIPELINE; a playbook has to set them), of Jenkins with Gerrit, of GitHub Actions,
-of GitLab CI or of Jenkins, else from git. `--dry-run` shows which.
+ZUUL_PATCHSET, ZUUL_PIPELINE; a playbook has to set them), of Jenkins with Gerrit, of GitHub
+Actions, of GitLab CI or of Jenkins, else from git. `--dry-run` shows which.
 
 A run:
   {\"workload\": \"perf\", \"repo\": \"drizzle\", \"branch\": \"main\",
