@@ -16,7 +16,7 @@ pub(super) fn enter(state: &AppState) -> Result<Place, Problem> {
     if !state.readiness.is_ready() {
         return Err(Problem::new(
             Slug::Starting,
-            "the database is not yet up to date; try again",
+            "the service waits for its database, or is bringing it up to date; try again",
         ));
     }
     let place = state.places.clone().try_acquire_owned();

@@ -34,7 +34,7 @@ pub(super) async fn readyz(State(state): State<AppState>) -> Result<&'static str
     if !state.readiness.is_ready() {
         return Err(Problem::new(
             Slug::Starting,
-            "the database is not yet up to date",
+            "the service waits for its database, or is bringing it up to date",
         ));
     }
     state.store.ping().await?;

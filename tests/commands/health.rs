@@ -42,7 +42,8 @@ async fn a_service_that_waits_for_its_database_is_not_ready() {
         2,
         "",
         &format!(
-            "{url} is not ready: 503 The service is starting: the database is not yet up to date\n"
+            "{url} is not ready: 503 The service is starting: the service waits for its database, or is bringing it up \
+             to date\n"
         ),
     );
 }
