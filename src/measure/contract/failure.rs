@@ -64,7 +64,9 @@ pub enum Reason {
     #[error("{0}")]
     Images(String),
     /// A compose file is not there.
-    #[error("{file} cannot be read: {error}")]
+    #[error(
+        "{file} cannot be read; `compose` in the contract names the folder that it is in: {error}"
+    )]
     NoComposeFile {
         /// Which.
         file: String,
