@@ -88,10 +88,10 @@ Examples:
     perf-tracking export --output runs.ndjson
     perf-tracking backfill runs.ndjson
 
-  From one service to another:
+  From one service to another, each with a token of its own:
     set -o pipefail
-    perf-tracking export --server https://old.example.org |
-      perf-tracking backfill --server https://new.example.org -
+    perf-tracking export --server https://old.example.org --token-file old.token |
+      perf-tracking backfill --server https://new.example.org --token-file new.token -
 
   What one branch had before this year:
     perf-tracking export --branch main --before 2026-01-01 | gzip > main.ndjson.gz";
