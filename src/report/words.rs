@@ -228,12 +228,12 @@ pub(super) fn obstacle(obstacle: &Obstacle, config: &str) -> String {
             found,
         } => match (wanted, found) {
             (Some(wanted), Some(found)) => format!(
-                "parameter `{name}` is {}, and {config} names {}",
+                "parameter `{name}` is {}, and {config} asks for {}",
                 shown(found),
                 shown(wanted)
             ),
             (Some(wanted), None) => format!(
-                "parameter `{name}` is not there, and {config} names {}",
+                "parameter `{name}` is not there, and {config} asks for {}",
                 shown(wanted)
             ),
             (None, Some(found)) => {
