@@ -13,7 +13,7 @@ const ENDS: usize = 600;
 /// The part of the room for sentences, which the rows must not use up.
 const SENTENCES: usize = MARKDOWN_LIMIT / 2;
 
-const HEADER: &str = "| status | metric | candidate | change | | limit | mean ± deviation (runs) |\n\
+const HEADER: &str = "| status | metric | candidate | change | % | limit | mean ± deviation (runs) |\n\
                       | --- | --- | ---: | ---: | ---: | ---: | ---: |\n";
 
 /// The comment.
@@ -120,7 +120,8 @@ fn row(metric: &MetricJudgement) -> String {
                 .map_or_else(number::dash, number::computed);
             [
                 number::change(window.change),
-                number::percent(window.change_percent),
+                // A narrow page must not part a number from its sign.
+                number::percent(window.change_percent).replace(' ', "\u{a0}"),
                 number::computed(window.limit),
                 format!(
                     "{} ± {deviation} ({})",
