@@ -10,6 +10,7 @@ mod gate;
 mod gathered;
 mod health;
 mod history;
+mod input;
 mod interrupt;
 mod load;
 mod logging;

@@ -38,12 +38,18 @@ fn a_contract_that_does_not_fit() {
     measured.failed(
         &document,
         &[
-            "contract.toml is no contract:\n",
+            "contract.toml` is no contract\n",
             "contract.toml:7:1: `events` is missing\n",
             "contract.toml:10:1: `event` is no key",
         ],
     );
     fs::remove_file(&contract).unwrap();
     let measured = Measured::of(measure(&contract, &document).output().unwrap());
-    measured.failed(&document, &["contract.toml cannot be read: No such file"]);
+    measured.failed(
+        &document,
+        &[
+            "cannot read the contract in `",
+            "contract.toml`: No such file",
+        ],
+    );
 }
