@@ -8,6 +8,7 @@ mod document;
 mod export;
 mod gate;
 mod gathered;
+mod git;
 mod health;
 mod history;
 mod input;
