@@ -9,7 +9,6 @@ use clap::Args;
 use serde_json::Value as Json;
 
 use super::history::{bound, name_or_any};
-use super::interrupt::interrupted;
 use super::whole_file::WholeFile;
 use super::{Outcome, client, shown};
 use crate::client::{Client, RunsPage};
@@ -17,6 +16,7 @@ use crate::config::ClientArgs;
 use crate::domain::{
     Arch, Branch, CommitSha, Distro, Fault, HostClass, JsonText, Pipeline, Repo, Run, Tag, Workload,
 };
+use crate::signals::Signals;
 
 /// Write stored runs as text: one whole run a line, as JSON
 ///
@@ -103,7 +103,7 @@ pub(super) fn run(args: ExportArgs) -> anyhow::Result<Outcome> {
     let client = client::open(args.client)?;
     let query = query(&args.filters);
     super::runtime()?.block_on(async {
-        let interrupted = interrupted()?;
+        let mut signals = Signals::take()?;
         let export = async {
             match &args.output {
                 Some(path) => to_file(&client, query, path).await,
@@ -112,7 +112,7 @@ pub(super) fn run(args: ExportArgs) -> anyhow::Result<Outcome> {
         };
         tokio::select! {
             done = export => done,
-            signal = interrupted => anyhow::bail!("ended by {signal}: the export is not whole"),
+            came = signals.next() => anyhow::bail!("ended by {}: the export is not whole", came.name),
         }
     })
 }

@@ -12,7 +12,6 @@ mod git;
 mod health;
 mod history;
 mod input;
-mod interrupt;
 mod load;
 mod logging;
 mod measure;

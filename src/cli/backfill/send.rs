@@ -17,6 +17,7 @@ use super::reading::list;
 use super::tally::{Place, Tally};
 use crate::client::{Client, ClientError, Conflict, tame};
 use crate::domain::Run;
+use crate::signals::Signals;
 
 /// Metrics of all runs that wait or are under way.
 const MAX_METRICS_WAITING: u32 = 50_000;
@@ -49,7 +50,7 @@ struct Shared {
     failed: Notify,
 }
 
-/// Sends all of `entries` in `jobs` lanes, until they end, `interrupted` does, or the service is gone.
+/// Sends all of `entries` in `jobs` lanes, until they end, a signal comes, or the service is gone.
 ///
 /// # Errors
 /// Why not all were sent.
@@ -59,7 +60,7 @@ pub(super) async fn send(
     entries: mpsc::Receiver<Entry>,
     tally: Arc<Mutex<Tally>>,
     bar: ProgressBar,
-    interrupted: impl Future<Output = &'static str>,
+    mut signals: Signals,
 ) -> anyhow::Result<()> {
     let shared = Arc::new(Shared {
         client,
@@ -83,7 +84,7 @@ pub(super) async fn send(
     };
     let signal = tokio::select! {
         () = work => None,
-        signal = interrupted => Some(signal),
+        came = signals.next() => Some(came.name),
         () = shared.failed.notified() => None,
     };
     shared.stopped.store(true, Ordering::Relaxed);

@@ -29,9 +29,9 @@ mod project;
 use std::path::Path;
 use std::time::Duration;
 
-use super::signals::Signals;
 use super::valgrind::Tool;
 use crate::domain::{Arch, Document, Metric};
+use crate::signals::Signals;
 
 pub use config::{Contract, Count, Images, Load, Program, Server, Sizes};
 pub use engine::{Engine, Tools};
