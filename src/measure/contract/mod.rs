@@ -122,7 +122,11 @@ pub async fn measure(
             return Err(Reason::NoComposeFile { file, error }.into());
         }
     }
-    images::check(contract, &folder, tools).await?;
+    tokio::select! {
+        biased;
+        came = signals.next() => return Err(Reason::Stopped(came.name).into()),
+        checked = images::check(contract, &folder, tools) => checked?,
+    }
     let mut document = contract.document(arch);
     for pass in PASSES {
         let run = pass::Run {
