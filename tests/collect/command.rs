@@ -106,7 +106,7 @@ fn a_file_is_written_whole_or_not_at_all() {
     let nowhere = run(&[&ABOUT[..], &IR, &["-o", "no/such/folder/metrics.json"]].concat());
     assert_eq!(nowhere.code, 2);
     assert!(
-        nowhere.stderr.contains("metrics.json cannot be written"),
+        nowhere.stderr.contains("metrics.json` cannot be written"),
         "{}",
         nowhere.stderr
     );
