@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::Context as _;
 use clap::Args;
@@ -99,22 +100,36 @@ Examples:
 /// Runs of a page; the service ends one earlier that holds many metrics.
 const PAGE: u32 = 1_000;
 
+/// Time for what is under way to be put in order after a signal.
+const GRACE: Duration = Duration::from_secs(2);
+
 pub(super) fn run(args: ExportArgs) -> anyhow::Result<Outcome> {
     let client = client::open(args.client)?;
     let query = query(&args.filters);
-    super::runtime()?.block_on(async {
+    let runtime = super::runtime()?;
+    let done = runtime.block_on(async {
         let mut signals = Signals::take()?;
-        let export = async {
-            match &args.output {
-                Some(path) => to_file(&client, query, path).await,
-                None => to_stdout(&client, query).await,
-            }
-        };
+        // A task of its own: what reads the export may be full, and a signal is heard all the same.
+        let mut export = tokio::spawn(write(client, query, args.output));
         tokio::select! {
-            done = export => done,
-            came = signals.next() => anyhow::bail!("ended by {}: the export is not whole", came.name),
+            done = &mut export => done?,
+            came = signals.next() => {
+                export.abort();
+                let _ = tokio::time::timeout(GRACE, export).await;
+                anyhow::bail!("ended by {}: the export is not whole", came.name)
+            }
         }
-    })
+    });
+    // What nobody reads is not waited for.
+    runtime.shutdown_background();
+    done
+}
+
+async fn write(client: Client, query: Query, output: Option<PathBuf>) -> anyhow::Result<Outcome> {
+    match output {
+        Some(path) => to_file(&client, query, &path).await,
+        None => to_stdout(&client, query).await,
+    }
 }
 
 async fn to_file(client: &Client, query: Query, path: &Path) -> anyhow::Result<Outcome> {

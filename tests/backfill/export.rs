@@ -1,8 +1,13 @@
 //! `perf-tracking export`.
 
 use std::fs;
+use std::process::Stdio;
+use std::time::Duration;
 
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value as Json, json};
+use tokio::io::AsyncReadExt as _;
+use tokio::process::Command;
 
 use crate::fake::{Fake, Reply};
 use crate::shell::Shell;
@@ -187,4 +192,36 @@ async fn a_file_that_cannot_be_written_is_told_before_anything_is_asked() {
             .starts_with("error: `/no/such/folder/runs.ndjson` cannot be written: "),
         "{left:?}"
     );
+}
+
+#[tokio::test]
+async fn a_signal_ends_an_export_that_nobody_reads_on() {
+    // More than a pipe holds.
+    let listed: Vec<Json> = (0..1_000)
+        .map(|number| with(run(number), json!({"run_id": number})))
+        .collect();
+    let fake = Fake::start(vec![page(&listed, Some("x")), Reply::Silence]).await;
+    let mut child = Command::new("/usr/bin/env")
+        .args(["--default-signal", env!("CARGO_BIN_EXE_perf-tracking")])
+        .args(["export", "--server", &fake.url])
+        .env_clear()
+        .env("PERF_TRACKING_TOKEN", "a.b.c")
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .kill_on_drop(true)
+        .spawn()
+        .unwrap();
+    let mut stdout = child.stdout.take().unwrap();
+    stdout.read_exact(&mut [0]).await.unwrap();
+    let pid = Pid::from_raw(child.id().unwrap().cast_signed()).unwrap();
+    kill_process(pid, Signal::TERM).unwrap();
+    let output = tokio::time::timeout(Duration::from_secs(60), child.wait_with_output());
+    let output = output.await.expect("it ends").unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert_eq!(
+        String::from_utf8(output.stderr).unwrap(),
+        "error: ended by SIGTERM: the export is not whole\n"
+    );
+    drop(stdout);
 }
