@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 
 use super::shown;
+use crate::client::tame;
 use crate::domain::{Document, JsonText};
 
 /// Ten thousand metrics with the longest names, escaped and indented, have a third of it.
@@ -98,9 +99,12 @@ impl Input {
     }
 }
 
-/// Faults, or whatever is told one by one: each on a line of its own, below what was said before.
+/// Faults, or whatever is told one by one: each on a line of its own, below what was said before. A
+/// stranger's words in it begin no other line, which a CI could take for an order.
 pub(super) fn lines(all: impl IntoIterator<Item: fmt::Display>) -> String {
-    let lines = all.into_iter().map(|one| format!("\n  {one}"));
+    let lines = all
+        .into_iter()
+        .map(|one| format!("\n  {}", tame(&one.to_string())));
     lines.collect()
 }
 
@@ -115,6 +119,14 @@ mod tests {
         assert_eq!(error.to_string(), "it holds more than 1 MiB");
         let json = format!("{:#}", endless.json().unwrap_err());
         assert_eq!(json, "cannot read `/dev/zero`: it holds more than 64 MiB");
+    }
+
+    #[test]
+    fn a_stranger_begins_no_line() {
+        assert_eq!(
+            lines(["a", "b\n::error::c"]),
+            "\n  a\n  b\u{fffd}::error::c"
+        );
     }
 
     #[test]

@@ -4,6 +4,7 @@ mod about;
 mod backfill;
 mod client;
 mod clock;
+mod conflict;
 mod document;
 mod export;
 mod gate;

@@ -1,7 +1,5 @@
 //! `perf-tracking upload`: stores one run.
 
-mod conflict;
-
 use std::io::{self, IsTerminal as _};
 use std::path::{Path, PathBuf};
 
@@ -9,7 +7,7 @@ use clap::Args;
 
 use super::input::{Input, lines};
 use super::provenance::Detector;
-use super::{Outcome, client, note, print};
+use super::{Outcome, client, conflict, note, print};
 use crate::client::{Client, ClientError, tame, token_advice};
 use crate::config::ClientArgs;
 use crate::domain::{
@@ -305,8 +303,8 @@ fn refused(error: ClientError, prepared: &Prepared, json: bool) -> anyhow::Resul
         return Err(anyhow::anyhow!("{error}{sent}"));
     };
     note(format_args!(
-        "{}{sent}",
-        conflict::differences(&conflict, &identity(&prepared.run))
+        "error: {}{sent}",
+        conflict::table(&conflict, &identity(&prepared.run))
     ));
     if json && let Some(text) = error.problem_text() {
         print(&format!("{}\n", text.trim_end()))?;

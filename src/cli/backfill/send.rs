@@ -15,7 +15,8 @@ use tokio::task::JoinSet;
 
 use super::reading::list;
 use super::tally::{Place, Tally};
-use crate::client::{Client, ClientError, Conflict, tame};
+use crate::cli::conflict;
+use crate::client::{Client, ClientError};
 use crate::domain::Run;
 use crate::signals::Signals;
 
@@ -25,8 +26,6 @@ const MAX_METRICS_WAITING: u32 = 50_000;
 const RUN_WEIGHT: u32 = 10;
 /// Time for what is under way when no more is to be sent.
 const GRACE: Duration = Duration::from_secs(2);
-/// Differences of one conflict that are told.
-const DIFFERENCES: usize = 5;
 
 /// A run to be sent.
 pub(super) struct Entry {
@@ -165,47 +164,10 @@ pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// A refusal as one line.
 fn why(error: &ClientError) -> String {
     if let Some(conflict) = error.conflict() {
-        return differences(&conflict);
+        return conflict::line(&conflict);
     }
     match error.faults() {
         [] => error.reason(),
-        faults => tame(&list(faults)),
+        faults => list(faults),
     }
-}
-
-fn differences(conflict: &Conflict) -> String {
-    let none = || "none".to_owned();
-    let mut all: Vec<String> = Vec::new();
-    for field in &conflict.fields {
-        let side = |side: &Option<String>| side.clone().unwrap_or_else(none);
-        let (stored, sent) = (side(&field.stored), side(&field.sent));
-        all.push(format!("{} is {stored}, sent {sent}", field.field));
-    }
-    for metric in &conflict.metrics {
-        let side = |side: &Option<crate::http::MeasuredBody>| match side {
-            Some(side) if side.wallclock => format!("{} (wallclock)", side.value),
-            Some(side) => side.value.to_string(),
-            None => none(),
-        };
-        let dim = match metric.dim_key.as_str() {
-            "" => String::new(),
-            dim => format!(" {dim}"),
-        };
-        let (stored, sent) = (side(&metric.stored), side(&metric.sent));
-        all.push(format!(
-            "{}{dim} is {stored}, sent {sent}",
-            metric.metric_key
-        ));
-    }
-    let more = all.len().saturating_sub(DIFFERENCES);
-    all.truncate(DIFFERENCES);
-    let mut text = format!(
-        "run {} is stored with other content, and stays as it is: {}",
-        conflict.run_id,
-        all.join("; ")
-    );
-    if more > 0 {
-        text.push_str(&format!("; and {more} more"));
-    }
-    tame(&text)
 }
