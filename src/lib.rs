@@ -25,5 +25,6 @@ pub mod http;
 pub mod judge;
 pub mod measure;
 pub mod report;
+mod signals;
 pub mod store;
 mod toml_table;

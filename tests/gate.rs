@@ -426,6 +426,22 @@ fn what_cannot_be_read_is_2() {
 }
 
 #[test]
+fn what_has_no_end_is_given_up() {
+    let place = Place::with_change(&UNCHANGED);
+    place
+        .run(&["gate", "--document=/dev/zero"], "")
+        .assert_refused(&["cannot read `/dev/zero`: it holds more than "]);
+    for (flag, said) in [
+        ("--history=/dev/zero", "cannot read the history `/dev/zero`"),
+        ("--config=/dev/zero", "cannot read the rules in `/dev/zero`"),
+    ] {
+        place
+            .gate(&[flag])
+            .assert_refused(&[said, ": it holds more than "]);
+    }
+}
+
+#[test]
 fn every_fault_of_the_rules_is_told_with_its_place() {
     let place = Place::with_change(&UNCHANGED);
     place.write(

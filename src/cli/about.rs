@@ -7,9 +7,9 @@ use std::str::FromStr;
 use anyhow::Context as _;
 use clap::Args;
 
+use super::input::lines;
 use crate::domain::{
-    Arch, Distro, Document, Fault, HostClass, Metric, Parameter, ParameterName, Parameters,
-    Workload,
+    Arch, Distro, Document, HostClass, Metric, Parameter, ParameterName, Parameters, Workload,
 };
 
 /// What was measured.
@@ -92,7 +92,7 @@ impl About {
         };
         // What is written is read once before, as its readers will.
         Document::parse(&serde_json::to_value(&document)?.into())
-            .map_err(|faults| anyhow::anyhow!("the document does not fit:\n{}", list(&faults)))
+            .map_err(|faults| anyhow::anyhow!("the document does not fit{}", lines(&faults)))
     }
 }
 
@@ -104,12 +104,6 @@ fn parameters(named: Vec<NamedParameter>) -> anyhow::Result<Parameters> {
         }
     }
     Ok(parameters)
-}
-
-/// One fault a line.
-pub(super) fn list(faults: &[Fault]) -> String {
-    let lines: Vec<String> = faults.iter().map(|fault| format!("  {fault}")).collect();
-    lines.join("\n")
 }
 
 /// The architecture of this machine.

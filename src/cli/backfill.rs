@@ -18,7 +18,6 @@ use clap::Args;
 use indicatif::ProgressBar;
 use tokio::sync::mpsc;
 
-use super::interrupt::interrupted;
 use super::{Outcome, client, note, print};
 use crate::client::token_advice;
 use crate::collect::Kind;
@@ -26,6 +25,7 @@ use crate::config::ClientArgs;
 use crate::domain::{
     Arch, Branch, CommitSha, Distro, HostClass, Pipeline, Repo, Run, Scope, Tag, Workload,
 };
+use crate::signals::Signals;
 
 use files::Sources;
 use known::{Field, Known, ReleaseDate};
@@ -180,14 +180,14 @@ pub(super) fn run(args: BackfillArgs) -> anyhow::Result<Outcome> {
         let _ = backfill.read(sources, &reading, &mut send);
     });
     let sent = super::runtime()?.block_on(async {
-        let interrupted = interrupted()?;
+        let signals = Signals::take()?;
         send::send(
             client,
             args.jobs,
             entries,
             Arc::clone(&tally),
             bar.clone(),
-            interrupted,
+            signals,
         )
         .await
     });

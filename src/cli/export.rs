@@ -3,13 +3,13 @@
 use std::collections::HashSet;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::Context as _;
 use clap::Args;
 use serde_json::Value as Json;
 
 use super::history::{bound, name_or_any};
-use super::interrupt::interrupted;
 use super::whole_file::WholeFile;
 use super::{Outcome, client, shown};
 use crate::client::{Client, RunsPage};
@@ -17,6 +17,7 @@ use crate::config::ClientArgs;
 use crate::domain::{
     Arch, Branch, CommitSha, Distro, Fault, HostClass, JsonText, Pipeline, Repo, Run, Tag, Workload,
 };
+use crate::signals::Signals;
 
 /// Write stored runs as text: one whole run a line, as JSON
 ///
@@ -99,22 +100,36 @@ Examples:
 /// Runs of a page; the service ends one earlier that holds many metrics.
 const PAGE: u32 = 1_000;
 
+/// Time for what is under way to be put in order after a signal.
+const GRACE: Duration = Duration::from_secs(2);
+
 pub(super) fn run(args: ExportArgs) -> anyhow::Result<Outcome> {
     let client = client::open(args.client)?;
     let query = query(&args.filters);
-    super::runtime()?.block_on(async {
-        let interrupted = interrupted()?;
-        let export = async {
-            match &args.output {
-                Some(path) => to_file(&client, query, path).await,
-                None => to_stdout(&client, query).await,
-            }
-        };
+    let runtime = super::runtime()?;
+    let done = runtime.block_on(async {
+        let mut signals = Signals::take()?;
+        // A task of its own: what reads the export may be full, and a signal is heard all the same.
+        let mut export = tokio::spawn(write(client, query, args.output));
         tokio::select! {
-            done = export => done,
-            signal = interrupted => anyhow::bail!("ended by {signal}: the export is not whole"),
+            done = &mut export => done?,
+            came = signals.next() => {
+                export.abort();
+                let _ = tokio::time::timeout(GRACE, export).await;
+                anyhow::bail!("ended by {}: the export is not whole", came.name)
+            }
         }
-    })
+    });
+    // What nobody reads is not waited for.
+    runtime.shutdown_background();
+    done
+}
+
+async fn write(client: Client, query: Query, output: Option<PathBuf>) -> anyhow::Result<Outcome> {
+    match output {
+        Some(path) => to_file(&client, query, &path).await,
+        None => to_stdout(&client, query).await,
+    }
 }
 
 async fn to_file(client: &Client, query: Query, path: &Path) -> anyhow::Result<Outcome> {

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use clap::{Args, Subcommand};
 
+use super::input::{Input, MAX_RUN_BYTES, lines};
 use super::provenance::Detector;
 use super::{Outcome, note, shown};
 use crate::config::ClientArgs;
@@ -139,7 +140,7 @@ impl JudgeArgs {
         self.reports.check()?;
         let policy = read_policy(&self.config)?;
         let path = self.document.context("--document is missing")?;
-        let document = document::read(&path)?;
+        let document = Input::of(&path).document()?;
         let (past, change) = match self.past.history.as_slice() {
             [] => (Past::Service(self.client), self.change.complete()?),
             files => (Past::Saved(files), self.change),
@@ -183,8 +184,8 @@ impl ChangeArgs {
         let faults = detector.faults();
         anyhow::ensure!(
             faults.is_empty(),
-            "what is judged is not known\n  {}",
-            faults.join("\n  ")
+            "what is judged is not known{}",
+            lines(faults)
         );
         Ok(change)
     }
@@ -228,17 +229,14 @@ impl Question<'_> {
 /// The rules in a file.
 fn read_policy(path: &Path) -> anyhow::Result<Policy> {
     let shown = shown::path(path);
-    let text = std::fs::read_to_string(path).with_context(|| {
+    let text = Input::of(path).text(MAX_RUN_BYTES).with_context(|| {
         format!("cannot read the rules in {shown}; `perf-tracking gate init` writes some")
     })?;
     Policy::parse(&text).map_err(|faults| {
-        let lines = faults
+        let faults = faults
             .iter()
-            .map(|fault| format!("\n  {}:{fault}", path.display()));
-        anyhow::anyhow!(
-            "{shown} holds no rules that fit{}",
-            lines.collect::<String>()
-        )
+            .map(|fault| format!("{}:{fault}", path.display()));
+        anyhow::anyhow!("{shown} holds no rules that fit{}", lines(faults))
     })
 }
 

@@ -1,10 +1,10 @@
 //! `perf-tracking load`: the runner's side in the load generator's image. No person calls it.
 
 use clap::Subcommand;
-use tokio::signal::unix::{SignalKind, signal};
 
 use super::{Outcome, note};
 use crate::measure::contract;
+use crate::signals::Signals;
 
 /// What the load generator's image runs.
 #[derive(Debug, Subcommand)]
@@ -33,12 +33,8 @@ impl LoadCommand {
 
 /// The first process of a container hears a signal only if it asks for it.
 async fn wait() -> anyhow::Result<Outcome> {
-    let mut terminate = signal(SignalKind::terminate())?;
-    let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut signals = Signals::take()?;
     note("waiting for `perf-tracking measure --contract` to run the load here");
-    tokio::select! {
-        _ = terminate.recv() => {}
-        _ = interrupt.recv() => {}
-    }
+    signals.next().await;
     Ok(Outcome::Passed)
 }

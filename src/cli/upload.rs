@@ -1,22 +1,18 @@
 //! `perf-tracking upload`: stores one run.
 
-mod conflict;
-
-use std::fmt::Write as _;
-use std::fs::File;
-use std::io::{self, IsTerminal as _, Read};
+use std::io::{self, IsTerminal as _};
 use std::path::{Path, PathBuf};
 
-use anyhow::Context as _;
 use clap::Args;
 
+use super::input::{Input, lines};
 use super::provenance::Detector;
-use super::{Outcome, client, note, print, shown};
+use super::{Outcome, client, conflict, note, print};
 use crate::client::{Client, ClientError, tame, token_advice};
 use crate::config::ClientArgs;
 use crate::domain::{
-    Branch, Change, CommitSha, Document, Fault, JsonText, Patchset, Pipeline, Provenance, Repo,
-    Run, RunDate, Scope, Tag, Upload,
+    Branch, Change, CommitSha, Document, Patchset, Pipeline, Provenance, Repo, Run, RunDate, Scope,
+    Tag, Upload,
 };
 use crate::http::{Outcome as Recorded, RecordAnswer};
 
@@ -93,9 +89,6 @@ struct ProvenanceArgs {
     run_date: Option<RunDate>,
 }
 
-/// Ten thousand metrics with the longest names, escaped and indented, have a third of it.
-pub(super) const MAX_RUN_BYTES: usize = 64 << 20;
-
 const EXAMPLES: &str = "\
 A document is what `perf-tracking document` writes. What it lacks is taken from the flags, else from
 the variables of Zuul (ZUUL_PROJECT, ZUUL_BRANCH, ZUUL_COMMIT or ZUUL_NEWREV, ZUUL_CHANGE,
@@ -127,7 +120,7 @@ Examples:
     jq '.pipeline = \"promote\"' run.json | perf-tracking upload";
 
 pub(super) fn run(args: UploadArgs) -> anyhow::Result<Outcome> {
-    let input = Input::of(args.file)?;
+    let input = input(args.file.as_deref())?;
     if args.dry_run {
         return show(&prepare(&input, args.provenance)?);
     }
@@ -174,72 +167,36 @@ fn send(client: &Client, prepared: &Prepared, json: bool) -> anyhow::Result<Outc
     }
 }
 
-/// Where the text comes from.
-struct Input {
-    /// `None` for standard input.
-    path: Option<PathBuf>,
-    /// For messages.
-    name: String,
+/// Refuses to wait for a person who does not know of it.
+fn input(file: Option<&Path>) -> anyhow::Result<Input> {
+    anyhow::ensure!(
+        file.is_some() || !io::stdin().is_terminal(),
+        "there is no FILE, and standard input is a terminal: name a file with a document or a \
+         run, or pipe one in; `-` reads what is typed"
+    );
+    Ok(file.map_or_else(Input::stdin, Input::of))
 }
 
-impl Input {
-    /// Refuses to wait for a person who does not know of it.
-    fn of(file: Option<PathBuf>) -> anyhow::Result<Self> {
-        anyhow::ensure!(
-            file.is_some() || !io::stdin().is_terminal(),
-            "there is no FILE, and standard input is a terminal: name a file with a document or a \
-             run, or pipe one in; `-` reads what is typed"
-        );
-        let path = file.filter(|path| path != Path::new("-"));
-        let name = match &path {
-            Some(path) => shown::path(path),
-            None => "standard input".to_owned(),
-        };
-        Ok(Self { path, name })
-    }
-
-    /// The document or the run, or every reason why it is none.
-    fn read(&self) -> anyhow::Result<Upload> {
-        let name = &self.name;
-        let mut bytes = Vec::new();
-        let result = match &self.path {
-            None => read_some(io::stdin().lock(), &mut bytes),
-            Some(path) => File::open(path).and_then(|file| read_some(file, &mut bytes)),
-        };
-        result.with_context(|| format!("cannot read {name}"))?;
-        anyhow::ensure!(
-            bytes.len() <= MAX_RUN_BYTES,
-            "{name} holds more than any run does ({} MiB)",
-            MAX_RUN_BYTES >> 20
-        );
-        let json = JsonText::parse(&bytes).with_context(|| format!("{name} is not JSON"))?;
-        Upload::parse(&json).map_err(|faults| anyhow::anyhow!("{}", misfit(name, &faults)))
-    }
-}
-
-/// A little more than the largest run is enough to refuse what is larger, which may have no end.
-fn read_some(source: impl Read, bytes: &mut Vec<u8>) -> io::Result<usize> {
-    source.take(MAX_RUN_BYTES as u64 + 1).read_to_end(bytes)
-}
-
-fn misfit(name: &str, faults: &[Fault]) -> String {
-    let mut text = format!("{name} holds no run or document that fits; nothing was sent");
-    for fault in faults {
-        // Writing to a string cannot fail.
-        let _ = write!(text, "\n  {fault}");
-    }
-    text
+/// The document or the run, or every reason why it is none.
+fn read(input: &Input) -> anyhow::Result<Upload> {
+    Upload::parse(&input.json()?).map_err(|faults| {
+        anyhow::anyhow!(
+            "{} holds no run or document that fits; nothing was sent{}",
+            input.name(),
+            lines(&faults)
+        )
+    })
 }
 
 fn prepare(input: &Input, flags: ProvenanceArgs) -> anyhow::Result<Prepared> {
-    match input.read()? {
-        Upload::Document(document) => complete(document, flags, &input.name),
+    match read(input)? {
+        Upload::Document(document) => complete(document, flags, input.name()),
         Upload::Run(run) => {
             let given = flags.given();
             anyhow::ensure!(
                 given.is_empty(),
                 "{} holds a run, which says where it comes from itself; leave out {}",
-                input.name,
+                input.name(),
                 given.join(", ")
             );
             Ok(Prepared {
@@ -291,17 +248,14 @@ fn complete(document: Document, flags: ProvenanceArgs, name: &str) -> anyhow::Re
 }
 
 fn unknown(name: &str, faults: &[String], known: &[String]) -> String {
-    let mut text = format!("{name} holds a document, and a run needs more; nothing was sent");
-    for fault in faults {
-        let _ = write!(text, "\n  {fault}");
-    }
-    if !known.is_empty() {
-        text.push_str("\nknown are:");
-    }
-    for known in known {
-        let _ = write!(text, "\n  {known}");
-    }
-    text
+    let known = match known {
+        [] => String::new(),
+        known => format!("\nknown are:{}", lines(known)),
+    };
+    format!(
+        "{name} holds a document, and a run needs more; nothing was sent{}{known}",
+        lines(faults)
+    )
 }
 
 impl ProvenanceArgs {
@@ -349,8 +303,8 @@ fn refused(error: ClientError, prepared: &Prepared, json: bool) -> anyhow::Resul
         return Err(anyhow::anyhow!("{error}{sent}"));
     };
     note(format_args!(
-        "{}{sent}",
-        conflict::differences(&conflict, &identity(&prepared.run))
+        "error: {}{sent}",
+        conflict::table(&conflict, &identity(&prepared.run))
     ));
     if json && let Some(text) = error.problem_text() {
         print(&format!("{}\n", text.trim_end()))?;
@@ -359,9 +313,8 @@ fn refused(error: ClientError, prepared: &Prepared, json: bool) -> anyhow::Resul
 }
 
 fn sent_was(origins: &[String]) -> String {
-    let lines = origins.iter().map(|origin| format!("\n  {origin}"));
-    match lines.collect::<String>().as_str() {
-        "" => String::new(),
-        lines => format!("\nsent was:{lines}"),
+    match origins {
+        [] => String::new(),
+        origins => format!("\nsent was:{}", lines(origins)),
     }
 }

@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use tempfile::NamedTempFile;
 
+use super::shown;
+
 /// Readable and writable as the process's umask lets it be.
 const MODE: u32 = 0o666;
 
@@ -21,7 +23,7 @@ pub(super) fn write(path: &Path, text: &str) -> anyhow::Result<()> {
         file.write_all(text.as_bytes())?;
         file.keep()
     };
-    write().with_context(|| format!("{} cannot be written", path.display()))
+    write().with_context(|| format!("{} cannot be written", shown::path(path)))
 }
 
 /// Says now what would keep [`write`] from writing later, for one who works long before he writes.
@@ -36,7 +38,7 @@ pub(super) fn check(path: &Path) -> anyhow::Result<()> {
     } else {
         tempfile::tempfile_in(folder(path)).map(drop)
     };
-    made.with_context(|| format!("{} cannot be written", path.display()))
+    made.with_context(|| format!("{} cannot be written", shown::path(path)))
 }
 
 /// A pipe or a device has no half.

@@ -7,5 +7,4 @@
 
 pub mod contract;
 pub mod program;
-mod signals;
 pub mod valgrind;

@@ -1,11 +1,17 @@
 //! `perf-tracking export`.
 
 use std::fs;
+use std::process::Stdio;
+use std::time::Duration;
 
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value as Json, json};
+use tokio::io::AsyncReadExt as _;
+use tokio::process::{Child, Command};
 
 use crate::fake::{Fake, Reply};
 use crate::shell::Shell;
+use crate::support::wait;
 use crate::world::{World, lines, run, table, with};
 
 #[tokio::test]
@@ -186,5 +192,79 @@ async fn a_file_that_cannot_be_written_is_told_before_anything_is_asked() {
         left.stderr
             .starts_with("error: `/no/such/folder/runs.ndjson` cannot be written: "),
         "{left:?}"
+    );
+}
+
+#[tokio::test]
+async fn a_signal_ends_an_export_that_nobody_reads_on() {
+    // More than a pipe holds.
+    let listed: Vec<Json> = (0..1_000)
+        .map(|number| with(run(number), json!({"run_id": number})))
+        .collect();
+    let fake = Fake::start(vec![page(&listed, Some("x")), Reply::Silence]).await;
+    let mut child = start(&fake, &[]);
+    let mut stdout = child.stdout.take().unwrap();
+    stdout.read_exact(&mut [0]).await.unwrap();
+    ended(child, Signal::TERM).await;
+    drop(stdout);
+}
+
+#[tokio::test]
+async fn a_signal_leaves_the_file_as_it_was() {
+    let listed = with(run(1), json!({"run_id": 1}));
+    for signal in [Signal::TERM, Signal::HUP] {
+        let fake = Fake::start(vec![
+            page(std::slice::from_ref(&listed), Some("x")),
+            Reply::Silence,
+        ])
+        .await;
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("runs.ndjson");
+        fs::write(&file, "as it was").unwrap();
+        let child = start(&fake, &["--output", file.to_str().unwrap()]);
+        wait::until(
+            "the second page is asked for",
+            Duration::from_secs(30),
+            async || match fake.requests().len() {
+                2.. => Ok(()),
+                found => Err(format!("{found} requests")),
+            },
+        )
+        .await
+        .unwrap();
+        ended(child, signal).await;
+        assert_eq!(fs::read_to_string(&file).unwrap(), "as it was");
+        assert_eq!(fs::read_dir(&folder).unwrap().count(), 1);
+    }
+}
+
+/// An export under way.
+fn start(fake: &Fake, args: &[&str]) -> Child {
+    // Whoever runs the tests may have them ignore a signal, and what is ignored stays so.
+    Command::new("/usr/bin/env")
+        .args(["--default-signal", env!("CARGO_BIN_EXE_perf-tracking")])
+        .args(["export", "--server", &fake.url])
+        .args(args)
+        .env_clear()
+        .env("PERF_TRACKING_TOKEN", "a.b.c")
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .kill_on_drop(true)
+        .spawn()
+        .unwrap()
+}
+
+/// Sends a signal, which must end it.
+async fn ended(child: Child, signal: Signal) {
+    let pid = Pid::from_raw(child.id().unwrap().cast_signed()).unwrap();
+    kill_process(pid, signal).unwrap();
+    let output = tokio::time::timeout(Duration::from_secs(60), child.wait_with_output());
+    let output = output.await.expect("it ends").unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        said.starts_with("error: ended by SIG") && said.ends_with(": the export is not whole\n"),
+        "{said}"
     );
 }

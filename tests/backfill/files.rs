@@ -37,7 +37,7 @@ async fn bad_lines_are_told_by_their_number_and_stop_no_other() {
         run(2),
         json!({"host_class": "metal", "metrics": [{"metric_key": "callgrind.ir", "value": 7.5}, {"metric_key": "x", "dim_key": "t=1", "value": 1, "wallclock": true}]}),
     );
-    let misfit = with(run(3), json!({"arch": "", "colour": 1}));
+    let misfit = with(run(3), json!({"arch": "", "colour\u{1b}": 1}));
     let good = run(4).to_string();
     let repeated = good.replace("\"arch\":", "\"arch\":\"x\",\"arch\":");
     let text = [
@@ -62,9 +62,9 @@ replaced   1
 refused    7
 
 refused:
-  standard input:3: run 1 is stored with other content, and stays as it is: host_class is callgrind, sent metal; callgrind.ir is 1000002, sent 7.5; x t=1 is none, sent 1 (wallclock)
+  standard input:3: run 1 is stored with other content, and stays as it is: host_class is callgrind, sent metal; callgrind.ir is 1000002, sent 7.5; x t=1 is none, sent 1
   standard input:4: is not JSON: EOF while parsing a value at line 1 column 7
-  standard input:5: /arch: must not be empty; /colour: is not a field of this object
+  standard input:5: /arch: must not be empty; /colour\u{fffd}: is not a field of this object
   standard input:6: holds no JSON object
   standard input:8: /arch: stands here more than once
   standard input:10: is neither a document, nor a run, nor a map of metrics to numbers

@@ -309,6 +309,20 @@ async fn what_nobody_says_is_asked_for() {
         said,
         "has no `commit_sha`: say it with --commit, or in the path with --from-path"
     );
+    let nowhere = tempfile::tempdir().unwrap();
+    let nowhere = format!("--git={}", nowhere.path().display());
+    let said = refused(
+        "14.04.json",
+        map.clone(),
+        &[&SERIES[..], &[&nowhere]].concat(),
+    )
+    .await;
+    assert!(
+        said.starts_with(
+            "has no `commit_sha`, and there is no git checkout to ask: not a git repository"
+        ),
+        "{said}"
+    );
     let said = refused("--output=x.json", map, &SERIES).await;
     assert!(
         said.starts_with("has no `commit_sha`, and git knows no tag `--output=x`"),

@@ -106,7 +106,7 @@ fn a_file_is_written_whole_or_not_at_all() {
     let nowhere = run(&[&ABOUT[..], &IR, &["-o", "no/such/folder/metrics.json"]].concat());
     assert_eq!(nowhere.code, 2);
     assert!(
-        nowhere.stderr.contains("metrics.json cannot be written"),
+        nowhere.stderr.contains("metrics.json` cannot be written"),
         "{}",
         nowhere.stderr
     );
@@ -124,7 +124,7 @@ fn check_says_whether_a_file_is_a_document() {
     assert_eq!((good.code, good.stderr.as_str()), (0, ""));
     assert_eq!(
         good.stdout,
-        "m.json is a document: workload perf, amd64, trixie, 1 metric, succeeded\n"
+        "`m.json` is a document: workload perf, amd64, trixie, 1 metric, succeeded\n"
     );
 
     document["colour"] = json!("red");
@@ -135,14 +135,15 @@ fn check_says_whether_a_file_is_a_document() {
     assert_eq!((bad.code, bad.stdout.as_str()), (2, ""));
     assert_eq!(
         bad.stderr,
-        "error: m.json is no document:\n  /arch: must not be empty\n  /metrics/0/value: must be a number, is a string\n  /colour: is not a field of this object\n"
+        "error: `m.json` holds no document that fits\n  /arch: must not be empty\n  /metrics/0/value: must be a number, is a string\n  /colour: is not a field of this object\n"
     );
 
     fs::write(folder.path().join("m.json"), "{\n\"format_version\": 1,\n").unwrap();
     let cut = check();
     assert_eq!(cut.code, 2);
     assert!(
-        cut.stderr.starts_with("error: m.json: line 3: is not JSON"),
+        cut.stderr.starts_with("error: `m.json` is not JSON: ")
+            && cut.stderr.contains(" at line 3 "),
         "{}",
         cut.stderr
     );

@@ -65,7 +65,8 @@ async fn whatever_else_answers_is_not_ready() {
         let started = Instant::now();
         let left = Shell::at(&fake.url).run(&["health"], "").await;
         left.is(2, "", &format!("{} is not ready: {said}\n", fake.url));
-        assert!(started.elapsed() < Duration::from_secs(5));
+        // Not as long as what is tried again, however busy the machine.
+        assert!(started.elapsed() < Duration::from_secs(30));
         assert_eq!(fake.requests().len(), 1);
     }
 }

@@ -138,7 +138,7 @@ async fn an_address_that_is_none_is_refused_with_the_form() {
 #[tokio::test]
 async fn a_file_without_an_end_is_given_up() {
     let left = offline().run(&["upload", "/dev/zero"], "").await;
-    let expected = "error: `/dev/zero` holds more than any run does (64 MiB)\n";
+    let expected = "error: cannot read `/dev/zero`: it holds more than 64 MiB\n";
     left.is(2, "", expected);
 }
 

@@ -145,8 +145,10 @@ fn interrupt(work: &[&str], signals: &[Signal]) -> String {
     let shell = ["-c", "trap '' HUP; exec \"$@\"", "nohup"];
     let args = [&[program, "ready", "ready"], work].concat();
     let measure = place.command(&[], &args);
-    let mut command = Command::new("sh");
+    // Whoever runs the tests may have them ignore other signals, too.
+    let mut command = Command::new("env");
     let mut child = command
+        .args(["--default-signal", "sh"])
         .args(shell)
         .arg(measure.get_program())
         .args(measure.get_args())

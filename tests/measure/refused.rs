@@ -75,7 +75,7 @@ fn a_document_that_cannot_be_written_is_known_before_any_pass() {
             .current_dir(place.path("."));
         let left = place.left(command.output().unwrap());
         assert_eq!(left.code, Some(2));
-        let said = format!("{output} cannot be written");
+        let said = format!("`{output}` cannot be written");
         assert!(left.stderr.contains(&said), "{}", left.stderr);
         assert!(!left.stderr.contains("begins"), "{}", left.stderr);
     }

@@ -159,8 +159,14 @@ fn is_measurement(object: &Map<String, Json>) -> bool {
     has("format_version") || has("commit_sha") || has("run_date") || has("metrics")
 }
 
+/// Faults of one text that are told: it may have as many as it has metrics.
+const TOLD: usize = 20;
+
 /// Faults as one line.
 pub(super) fn list(faults: &[Fault]) -> String {
-    let faults: Vec<String> = faults.iter().map(Fault::to_string).collect();
-    faults.join("; ")
+    let mut told: Vec<String> = faults.iter().take(TOLD).map(Fault::to_string).collect();
+    if faults.len() > TOLD {
+        told.push(format!("and {} more", faults.len() - TOLD));
+    }
+    told.join("; ")
 }

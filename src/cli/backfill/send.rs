@@ -15,8 +15,10 @@ use tokio::task::JoinSet;
 
 use super::reading::list;
 use super::tally::{Place, Tally};
-use crate::client::{Client, ClientError, Conflict, tame};
+use crate::cli::conflict;
+use crate::client::{Client, ClientError};
 use crate::domain::Run;
+use crate::signals::Signals;
 
 /// Metrics of all runs that wait or are under way.
 const MAX_METRICS_WAITING: u32 = 50_000;
@@ -24,8 +26,6 @@ const MAX_METRICS_WAITING: u32 = 50_000;
 const RUN_WEIGHT: u32 = 10;
 /// Time for what is under way when no more is to be sent.
 const GRACE: Duration = Duration::from_secs(2);
-/// Differences of one conflict that are told.
-const DIFFERENCES: usize = 5;
 
 /// A run to be sent.
 pub(super) struct Entry {
@@ -49,7 +49,7 @@ struct Shared {
     failed: Notify,
 }
 
-/// Sends all of `entries` in `jobs` lanes, until they end, `interrupted` does, or the service is gone.
+/// Sends all of `entries` in `jobs` lanes, until they end, a signal comes, or the service is gone.
 ///
 /// # Errors
 /// Why not all were sent.
@@ -59,7 +59,7 @@ pub(super) async fn send(
     entries: mpsc::Receiver<Entry>,
     tally: Arc<Mutex<Tally>>,
     bar: ProgressBar,
-    interrupted: impl Future<Output = &'static str>,
+    mut signals: Signals,
 ) -> anyhow::Result<()> {
     let shared = Arc::new(Shared {
         client,
@@ -83,7 +83,7 @@ pub(super) async fn send(
     };
     let signal = tokio::select! {
         () = work => None,
-        signal = interrupted => Some(signal),
+        came = signals.next() => Some(came.name),
         () = shared.failed.notified() => None,
     };
     shared.stopped.store(true, Ordering::Relaxed);
@@ -164,47 +164,10 @@ pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// A refusal as one line.
 fn why(error: &ClientError) -> String {
     if let Some(conflict) = error.conflict() {
-        return differences(&conflict);
+        return conflict::line(&conflict);
     }
     match error.faults() {
         [] => error.reason(),
-        faults => tame(&list(faults)),
+        faults => list(faults),
     }
-}
-
-fn differences(conflict: &Conflict) -> String {
-    let none = || "none".to_owned();
-    let mut all: Vec<String> = Vec::new();
-    for field in &conflict.fields {
-        let side = |side: &Option<String>| side.clone().unwrap_or_else(none);
-        let (stored, sent) = (side(&field.stored), side(&field.sent));
-        all.push(format!("{} is {stored}, sent {sent}", field.field));
-    }
-    for metric in &conflict.metrics {
-        let side = |side: &Option<crate::http::MeasuredBody>| match side {
-            Some(side) if side.wallclock => format!("{} (wallclock)", side.value),
-            Some(side) => side.value.to_string(),
-            None => none(),
-        };
-        let dim = match metric.dim_key.as_str() {
-            "" => String::new(),
-            dim => format!(" {dim}"),
-        };
-        let (stored, sent) = (side(&metric.stored), side(&metric.sent));
-        all.push(format!(
-            "{}{dim} is {stored}, sent {sent}",
-            metric.metric_key
-        ));
-    }
-    let more = all.len().saturating_sub(DIFFERENCES);
-    all.truncate(DIFFERENCES);
-    let mut text = format!(
-        "run {} is stored with other content, and stays as it is: {}",
-        conflict.run_id,
-        all.join("; ")
-    );
-    if more > 0 {
-        text.push_str(&format!("; and {more} more"));
-    }
-    tame(&text)
 }

@@ -5,6 +5,7 @@ use std::fmt::{self, Write as _};
 use comfy_table::{CellAlignment, Table, presets};
 
 use super::files::Source;
+use crate::client::tame;
 use crate::http::Outcome as Recorded;
 
 /// Of each kind, as many places are told as a person may want to read; the rest is counted.
@@ -49,7 +50,8 @@ impl Told {
     fn add(&mut self, place: Place, why: String) {
         self.count += 1;
         if self.places.len() < TOLD {
-            self.places.push((place, why));
+            // It may repeat what a file says.
+            self.places.push((place, tame(&why)));
         }
     }
 

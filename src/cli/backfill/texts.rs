@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 use serde::de::IgnoredAny;
 
 use super::files::Source;
-use crate::cli::upload::MAX_RUN_BYTES;
+use crate::cli::input::MAX_RUN_BYTES;
 
 /// One text, or why there is none.
 pub(super) struct Text {

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 
 use super::{Question, document};
+use crate::cli::input::Input;
 use crate::cli::shown;
 use crate::client::{Client, ClientError, Window};
 use crate::domain::{HostClass, MetricKey, MetricName, Pipeline, Repo, Series};
@@ -20,6 +21,9 @@ const MAX_LIMIT: u32 = 10_000;
 
 /// The most points that one request asks for; the service refuses twice as many.
 const POINTS_A_REQUEST: u32 = 100_000;
+
+/// Far more than any window takes: half a million points.
+const MAX_HISTORY_BYTES: usize = 256 << 20;
 
 /// A history that was saved, and the series that it is of.
 pub(super) struct Saved {
@@ -58,7 +62,8 @@ pub(super) fn read(files: &[PathBuf], question: &Question<'_>) -> anyhow::Result
 /// The answers in a file: one, or several one after the other.
 fn read_answers(path: &Path) -> anyhow::Result<Vec<HistoryAnswer>> {
     let shown = shown::path(path);
-    let text = std::fs::read_to_string(path)
+    let text = Input::of(path)
+        .text(MAX_HISTORY_BYTES)
         .with_context(|| format!("cannot read the history {shown}"))?;
     let answers: Result<Vec<HistoryAnswer>, _> = serde_json::Deserializer::from_str(&text)
         .into_iter()

@@ -4,10 +4,9 @@ use std::env;
 use std::io::{self, IsTerminal as _};
 use std::path::{Path, PathBuf};
 
-use anyhow::Context as _;
 use clap::Args;
 
-use crate::cli::{print, shown};
+use crate::cli::{print, whole_file};
 use crate::report::{self, Subject};
 
 /// The forms that are asked for.
@@ -58,8 +57,7 @@ impl Reports {
                     on_stdout = Some(text()?);
                     Ok(())
                 }
-                Some(path) => std::fs::write(path, text()?)
-                    .with_context(|| format!("cannot write the report {}", shown::path(path))),
+                Some(path) => whole_file::write(path, &text()?),
             };
         write(&self.markdown, &|| Ok(report::markdown(subject)))?;
         write(&self.json, &|| Ok(report::json(subject)?))?;

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 
-use crate::cli::{Outcome, about, note, whole_file};
+use crate::cli::input::{Input, MAX_RUN_BYTES, lines};
+use crate::cli::{Outcome, about, note, shown, whole_file};
 use crate::domain::Document;
 use crate::measure::contract::{self, Contract, Engine, Progress, Step, Tools};
 
@@ -19,9 +20,8 @@ pub(super) fn run(path: &Path, engine: Option<Engine>, output: &Path) -> anyhow:
         let measured = contract::measure(&contract, &folder, arch, &tools, &tell).await?;
         Ok::<Document, anyhow::Error>(measured)
     })?;
-    let document = Document::parse(&serde_json::to_value(&document)?.into()).map_err(|faults| {
-        anyhow::anyhow!("the document does not fit:\n{}", about::list(&faults))
-    })?;
+    let document = Document::parse(&serde_json::to_value(&document)?.into())
+        .map_err(|faults| anyhow::anyhow!("the document does not fit{}", lines(&faults)))?;
     whole_file::write(output, &document.to_string())?;
     for metric in &document.metrics {
         note(format_args!("{} {}", metric.name.metric_key, metric.value));
@@ -30,14 +30,15 @@ pub(super) fn run(path: &Path, engine: Option<Engine>, output: &Path) -> anyhow:
 }
 
 fn read(path: &Path) -> anyhow::Result<Contract> {
-    let shown = path.display();
-    let text = std::fs::read_to_string(path).with_context(|| format!("{shown} cannot be read"))?;
+    let shown = shown::path(path);
+    let text = Input::of(path)
+        .text(MAX_RUN_BYTES)
+        .with_context(|| format!("cannot read the contract in {shown}"))?;
     Contract::parse(&text).map_err(|faults| {
-        let lines: Vec<String> = faults
+        let faults = faults
             .iter()
-            .map(|fault| format!("  {shown}:{fault}"))
-            .collect();
-        anyhow::anyhow!("{shown} is no contract:\n{}", lines.join("\n"))
+            .map(|fault| format!("{}:{fault}", path.display()));
+        anyhow::anyhow!("{shown} is no contract{}", lines(faults))
     })
 }
 

@@ -3,10 +3,10 @@
 use std::cell::OnceCell;
 use std::env;
 use std::io::Read as _;
-use std::process::{Command, Stdio};
+use std::path::Path;
 
 use super::Outside;
-use crate::client::tame;
+use crate::cli::git;
 use crate::domain::CommitSha;
 
 /// The largest event that is read; GitHub cuts what it sends at 25 MB.
@@ -48,53 +48,33 @@ impl Outside for Machine {
     }
 
     fn date(&self, commit: &CommitSha) -> Result<String, String> {
-        // What a person has set for git's log is no part of a date.
-        let args = ["log", "-1", "--no-show-signature", "--format=%cI"];
-        self.ask(&[&args[..], &[commit.as_str(), "--"]].concat())?
-            .map_err(|_| {
-                format!(
-                    "the checkout does not have the commit {commit}; fetch it (a shallow clone has \
-                     only the newest ones)"
-                )
-            })
+        self.checkout()?;
+        let found = git::commit(here(), commit.as_str());
+        found.map(|commit| commit.date).map_err(|_| {
+            format!(
+                "the checkout does not have the commit {commit}; fetch it (a shallow clone has \
+                 only the newest ones)"
+            )
+        })
     }
 }
 
 impl Machine {
-    /// What git prints, without its line end. Outside is why there is no checkout to ask, inside is
-    /// what git says of this question.
+    /// What git prints. Outside is why there is no checkout to ask, inside is what git says of this
+    /// question.
     fn ask(&self, args: &[&str]) -> Result<Result<String, String>, String> {
-        let checkout = self
-            .checkout
-            .get_or_init(|| git(&["rev-parse", "--git-dir"]).map(drop));
-        checkout
-            .clone()
-            .map_err(|why| format!("there is no git checkout to ask: {why}"))?;
-        Ok(git(args))
+        self.checkout()?;
+        Ok(git::ask(here(), args))
+    }
+
+    fn checkout(&self) -> Result<(), String> {
+        let checkout = self.checkout.get_or_init(|| git::checkout(here()));
+        checkout.clone()
     }
 }
 
-fn git(args: &[&str]) -> Result<String, String> {
-    let output = Command::new("git")
-        .args(args)
-        .env("LC_ALL", "C")
-        .env("GIT_OPTIONAL_LOCKS", "0")
-        .env("GIT_TERMINAL_PROMPT", "0")
-        // A commit that is not here is asked of no server.
-        .env("GIT_NO_LAZY_FETCH", "1")
-        .stdin(Stdio::null())
-        .output()
-        .map_err(|error| match error.kind() {
-            std::io::ErrorKind::NotFound => "git is not installed".to_owned(),
-            _ => format!("git cannot be run: {error}"),
-        })?;
-    if !output.status.success() {
-        let said = String::from_utf8_lossy(&output.stderr);
-        let line = said.lines().next().unwrap_or("git failed");
-        return Err(tame(line.strip_prefix("fatal: ").unwrap_or(line)));
-    }
-    let text = String::from_utf8_lossy(&output.stdout);
-    Ok(text.trim_end_matches(['\r', '\n']).to_owned())
+fn here() -> &'static Path {
+    Path::new(".")
 }
 
 /// The path of a repository out of the address of a remote: `owner/name`. Of a folder, its name.

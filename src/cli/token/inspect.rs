@@ -19,9 +19,9 @@ use crate::config::{DataDirArgs, TOKEN_VARIABLE, TokenArgs, TokenSettings};
 
 /// Show what a token says and whether the keys here accept it
 ///
-/// Exits with 0 if the token is accepted and with 2 if it is not, or if there are no keys here. The token is read from a file,
-/// from the environment variable PERF_TRACKING_TOKEN or from standard input, never from the
-/// command line, which other users of the machine can read.
+/// Exits with 0 if the token is accepted and with 2 if it is not, or if there are no keys here. The
+/// token is read from a file, from the environment variable PERF_TRACKING_TOKEN or from standard
+/// input, never from the command line, which other users of the machine can read.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(in crate::cli) struct InspectArgs {

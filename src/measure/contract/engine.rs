@@ -9,7 +9,7 @@ use super::command::{Command, last_lines};
 use super::failure::Reason;
 
 /// Longer than an engine that answers at all takes.
-const ANSWER: Duration = Duration::from_secs(30);
+pub(super) const ANSWER: Duration = Duration::from_secs(30);
 
 /// A container engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::PASSES;
 use super::config::Contract;
-use super::engine::Tools;
+use super::engine::{ANSWER, Tools};
 use super::failure::Reason;
 use crate::measure::valgrind::Tool;
 
@@ -89,6 +89,6 @@ async fn inspect(tools: &Tools, image: &str, template: &str) -> Result<Option<St
     let command = tools
         .engine()
         .args(["image", "inspect", "--format", template, image]);
-    let said = command.run().await?;
+    let said = command.limit(ANSWER).run().await?;
     Ok(said.succeeded.then(|| said.stdout.trim().to_owned()))
 }

@@ -29,9 +29,9 @@ mod project;
 use std::path::Path;
 use std::time::Duration;
 
-use super::signals::Signals;
 use super::valgrind::Tool;
 use crate::domain::{Arch, Document, Metric};
+use crate::signals::Signals;
 
 pub use config::{Contract, Count, Images, Load, Program, Server, Sizes};
 pub use engine::{Engine, Tools};
@@ -122,7 +122,11 @@ pub async fn measure(
             return Err(Reason::NoComposeFile { file, error }.into());
         }
     }
-    images::check(contract, &folder, tools).await?;
+    tokio::select! {
+        biased;
+        came = signals.next() => return Err(Reason::Stopped(came.name).into()),
+        checked = images::check(contract, &folder, tools) => checked?,
+    }
     let mut document = contract.document(arch);
     for pass in PASSES {
         let run = pass::Run {

@@ -13,8 +13,8 @@ use super::load::SERVER;
 use super::project::{Project, Service, State};
 use super::{Observer, Progress, Step};
 use crate::domain::{Document, JsonText, Metric};
-use crate::measure::signals::Signals;
 use crate::measure::valgrind::Tool;
+use crate::signals::Signals;
 
 /// The folder that the server and the load generator share.
 const SHARED: &str = "/measured";

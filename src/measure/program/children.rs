@@ -10,6 +10,8 @@ use rustix::io::Errno;
 use rustix::process::{self, Pid, Signal, WaitOptions};
 use tokio::time::Instant;
 
+use super::ProgramError;
+
 /// Between two looks at whether they have ended.
 const PAUSE: Duration = Duration::from_millis(20);
 /// How long a process may go on by itself, and again after it was told to end. Under valgrind all
@@ -25,7 +27,10 @@ pub(super) fn adopt() -> io::Result<()> {
 /// how many had to be told.
 ///
 /// To be called when nothing else waits for a child.
-pub(super) async fn end(patience: Duration) -> io::Result<usize> {
+///
+/// # Errors
+/// That one cannot be ended, as where it has become another user's.
+pub(super) async fn end(patience: Duration) -> Result<usize, ProgramError> {
     if wait(patience).await? {
         return Ok(0);
     }
@@ -35,8 +40,15 @@ pub(super) async fn end(patience: Duration) -> io::Result<usize> {
         let _ = process::kill_process(*child, Signal::TERM);
     }
     let mut ended = wait(GRACE).await?;
+    let deadline = Instant::now() + GRACE;
     while !ended {
-        for child in children() {
+        let left = children();
+        if let Some(child) = left.first()
+            && Instant::now() >= deadline
+        {
+            return Err(ProgramError::Unending(child.as_raw_nonzero().get()));
+        }
+        for child in left {
             let _ = process::kill_process(child, Signal::KILL);
         }
         // What they leave behind is a child of this process next.
@@ -59,15 +71,54 @@ async fn wait(patience: Duration) -> io::Result<bool> {
     }
 }
 
-/// The children of every thread of this process, as the kernel lists them.
+/// The children of this process, as each says itself: not every kernel keeps lists of children.
 fn children() -> Vec<Pid> {
-    let threads = fs::read_dir("/proc/self/task").into_iter().flatten();
-    let lists = threads
-        .flatten()
-        .filter_map(|thread| fs::read_to_string(thread.path().join("children")).ok());
-    let words = lists.flat_map(|list| {
-        let pids = list.split_whitespace().map(|word| word.parse().ok());
-        pids.collect::<Vec<Option<i32>>>()
+    let own = process::getpid();
+    let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let children = processes.filter_map(|process| {
+        let pid = process.file_name().to_str()?.parse().ok()?;
+        let stat = fs::read(process.path().join("stat")).ok()?;
+        let parent = parent(&String::from_utf8_lossy(&stat))?;
+        Pid::from_raw(pid).filter(|_| parent == own)
     });
-    words.flatten().filter_map(Pid::from_raw).collect()
+    children.collect()
+}
+
+/// The parent in a line as proc(5) has it: `PID (NAME) STATE PARENT …`, where a name may hold anything.
+fn parent(stat: &str) -> Option<Pid> {
+    let (_, after_name) = stat.rsplit_once(')')?;
+    let parent = after_name.split_whitespace().nth(1)?;
+    parent.parse().ok().and_then(Pid::from_raw)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_parent_is_read_off_behind_any_name() {
+        for (stat, pid) in [
+            ("17 (sleep) S 12 17 17 0", Some(12)),
+            ("17 (a) R 3 (b)) Z 12 17", Some(12)),
+            ("1 (init) S 0 1 1", None),
+            ("17 (cut", None),
+            ("", None),
+        ] {
+            assert_eq!(parent(stat), pid.and_then(Pid::from_raw), "{stat}");
+        }
+    }
+
+    #[test]
+    fn a_child_is_found() {
+        let mut child = std::process::Command::new("sleep")
+            .arg("600")
+            .spawn()
+            .unwrap();
+        let pid = Pid::from_child(&child);
+        let found = children().contains(&pid);
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(found);
+        assert!(!children().contains(&pid));
+    }
 }

@@ -157,6 +157,11 @@ pub enum ProgramError {
         "the program ended before what it started, of which {0} still ran and had to be ended: what was counted depends on when; have the program wait for what it starts"
     )]
     LeftRunning(usize),
+    /// What the program started goes on, even though it was killed.
+    #[error(
+        "process {0}, which the program started, goes on though it was killed: perhaps it is another user's by now; end it by hand"
+    )]
+    Unending(i32),
     /// What the tool left cannot be read.
     #[error("{pass}: {fault} (--keep keeps the file, --tool leaves a tool out)")]
     Unreadable {

@@ -12,8 +12,8 @@ use tokio::time::Instant;
 
 use super::{Failure, Pass, Plan, ProgramError, children};
 use crate::collect::Reading;
-use crate::measure::signals::{Came, Signals};
 use crate::measure::valgrind::{self, Tool};
+use crate::signals::{Came, Signals};
 
 /// As much of a log as a person reads.
 const LOG_LINES: usize = 25;

@@ -77,10 +77,11 @@ async fn a_server_that_ends_at_once() {
 
 #[tokio::test]
 async fn a_server_that_never_answers() {
-    let limit = "[server]\nready_seconds = 3";
+    // Long enough for a busy engine to start the first question.
+    let limit = "[server]\nready_seconds = 15";
     let case = Case::new(Conduct::NeverGreets, "good", "[server]", limit).await;
     case.fails(&[
-        "the server did not answer within 3 s (error: Connection refused",
+        "the server did not answer within 15 s (error: Connection refused",
         "`ready_seconds` of the contract",
         "still recovering",
     ]);
