@@ -23,8 +23,9 @@ use crate::signals::Signals;
 ///
 /// Without filters, everything there is: live and reference runs, failed ones, of every pipeline.
 /// Each line is what `upload` takes, and `backfill` loads them all back. The runs stand in the
-/// order in which they were stored: two exports of one store are equal, byte for byte, and what was
-/// stored in between is at the end of a later one. A failed run that was replaced keeps its place.
+/// order in which they were stored: two exports of one store are equal, byte for byte. A failed run
+/// that was replaced keeps its place. A run whose upload is under way meanwhile may be missing; the
+/// next export has it.
 ///
 /// An export that cannot be finished exits with 2. With --output the file is then left as it was;
 /// on standard output, let the shell look at the exit code (`set -o pipefail`).

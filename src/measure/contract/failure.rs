@@ -113,8 +113,8 @@ pub enum Reason {
     },
     /// The server did not end in time after SIGTERM.
     #[error(
-        "the server did not stop within {} s, and was killed before it wrote its file; \
-        `stop_seconds` of the contract gives it more",
+        "the server was killed before it wrote its file: it did not stop within {} s, of which \
+        `stop_seconds` of the contract gives it more, or the machine ran out of memory",
         .0.as_secs()
     )]
     NeverStopped(Duration),

@@ -116,7 +116,7 @@ async fn a_server_that_does_not_stop_or_stops_with_an_error() {
     let limit = "[server]\nstop_seconds = 2";
     let case = Case::new(Conduct::NeverStops, "good", "[server]", limit).await;
     case.fails(&[
-        "the server did not stop within 2 s",
+        "it did not stop within 2 s",
         "`stop_seconds` of the contract",
     ]);
     let case = self::case(Conduct::FailsToStop, "good").await;
