@@ -228,7 +228,7 @@ impl Question<'_> {
 /// The rules in a file.
 fn read_policy(path: &Path) -> anyhow::Result<Policy> {
     let shown = shown::path(path);
-    let text = std::fs::read_to_string(path).with_context(|| {
+    let text = super::whole_read::text(path).with_context(|| {
         format!("cannot read the rules in {shown}; `perf-tracking gate init` writes some")
     })?;
     Policy::parse(&text).map_err(|faults| {

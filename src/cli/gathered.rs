@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::whole_read;
 use crate::collect::{self, Reading, Sizes, Unreadable, plural};
 use crate::domain::{Metric, MetricName};
 
@@ -80,7 +81,7 @@ pub(super) fn unopened(error: &io::Error) -> String {
 }
 
 pub(super) fn text_of(path: &Path) -> Result<String, String> {
-    let bytes = fs::read(path).map_err(|error| unopened(&error))?;
+    let bytes = whole_read::bytes(path).map_err(|error| unopened(&error))?;
     String::from_utf8(bytes).map_err(|error| {
         let before = &error.as_bytes()[..error.utf8_error().valid_up_to()];
         let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;

@@ -23,6 +23,7 @@ mod token;
 mod upload;
 mod welcome;
 mod whole_file;
+mod whole_read;
 
 use std::fmt;
 use std::io::{self, Write};

@@ -22,7 +22,8 @@ pub(super) struct CheckArgs {
 
 pub(super) fn run(args: &CheckArgs) -> anyhow::Result<Outcome> {
     let shown = args.file.display();
-    let bytes = std::fs::read(&args.file).with_context(|| format!("{shown} cannot be read"))?;
+    let bytes = crate::cli::whole_read::bytes(&args.file)
+        .with_context(|| format!("{shown} cannot be read"))?;
     let json = JsonText::parse(&bytes).map_err(|error| {
         anyhow::anyhow!(
             "{shown}: line {}: is not JSON: {error}",

@@ -1,12 +1,11 @@
 //! The document that is judged.
 
-use std::fs::File;
-use std::io::{self, Read as _};
+use std::io;
 use std::path::Path;
 
 use anyhow::Context as _;
 
-use crate::cli::shown;
+use crate::cli::{shown, whole_read};
 use crate::domain::{Branch, CommitSha, Document, JsonText, Series};
 use crate::judge::Candidate;
 
@@ -18,13 +17,12 @@ pub(super) fn read(path: &Path) -> anyhow::Result<Document> {
     } else {
         shown::path(path)
     };
-    let mut bytes = Vec::new();
     let result = if is_stdin {
-        io::stdin().lock().read_to_end(&mut bytes)
+        whole_read::bytes_of(io::stdin().lock())
     } else {
-        File::open(path).and_then(|mut file| file.read_to_end(&mut bytes))
+        whole_read::bytes(path)
     };
-    result.with_context(|| format!("cannot read the document in {name}"))?;
+    let bytes = result.with_context(|| format!("cannot read the document in {name}"))?;
     let json = JsonText::parse(&bytes).with_context(|| format!("{name} is not JSON"))?;
     Document::parse(&json).map_err(|faults| {
         let lines = faults.iter().map(|fault| format!("\n  {fault}"));

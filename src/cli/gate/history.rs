@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 
 use super::{Question, document};
-use crate::cli::shown;
-use crate::client::{Client, ClientError, Window};
+use crate::cli::{shown, whole_read};
+use crate::client::{Client, Window, tame};
 use crate::domain::{HostClass, MetricKey, MetricName, Pipeline, Repo, Series};
 use crate::http::{HistoryAnswer, MetricPoints, PointBody, SeriesKey};
 use crate::judge::{Candidate, History, HistoryPoint, MetricHistory};
@@ -45,7 +45,7 @@ pub(super) fn read(files: &[PathBuf], question: &Question<'_>) -> anyhow::Result
                 "{} is the history of {found}, and the document is of {wanted}",
                 shown::path(path)
             );
-            windows.add(answer.metrics);
+            windows.add(answer.metrics)?;
         }
     }
     let series = series.context("the history is empty")?;
@@ -58,8 +58,8 @@ pub(super) fn read(files: &[PathBuf], question: &Question<'_>) -> anyhow::Result
 /// The answers in a file: one, or several one after the other.
 fn read_answers(path: &Path) -> anyhow::Result<Vec<HistoryAnswer>> {
     let shown = shown::path(path);
-    let text = std::fs::read_to_string(path)
-        .with_context(|| format!("cannot read the history {shown}"))?;
+    let text =
+        whole_read::text(path).with_context(|| format!("cannot read the history {shown}"))?;
     let answers: Result<Vec<HistoryAnswer>, _> = serde_json::Deserializer::from_str(&text)
         .into_iter()
         .collect();
@@ -80,7 +80,7 @@ pub(super) async fn fetch(
     client: &Client,
     candidate: &Candidate,
     question: &Question<'_>,
-) -> Result<History, ClientError> {
+) -> anyhow::Result<History> {
     let repo = question.change.repo.as_ref();
     let mut windows = Windows::new(question.pipeline, repo);
     // One more than a window takes: the candidate's own run may be among them.
@@ -95,8 +95,8 @@ pub(super) async fn fetch(
         let mut query = base.clone();
         query.push(("limit", page.to_string()));
         query.extend(next.map(|cursor| ("cursor", cursor)));
-        let newest = client.window(Window::History, &query).await?.content;
-        windows.add(newest.metrics);
+        let newest = page_of(client, &candidate.series, &query).await?;
+        windows.add(newest.metrics)?;
         next = newest.next;
         if next.is_none() {
             return Ok(windows.into_history());
@@ -112,16 +112,28 @@ pub(super) async fn fetch(
                     .iter()
                     .map(|class| ("host_class", class.to_string())),
             );
-            windows.add(
-                client
-                    .window(Window::History, &query)
-                    .await?
-                    .content
-                    .metrics,
-            );
+            windows.add(page_of(client, &candidate.series, &query).await?.metrics)?;
         }
     }
     Ok(windows.into_history())
+}
+
+/// A page of the history of `series`. That of another, such as a cache may give, would judge the
+/// change by numbers that are not its own.
+async fn page_of(
+    client: &Client,
+    series: &Series,
+    query: &[(&'static str, String)],
+) -> anyhow::Result<HistoryAnswer> {
+    let answer = client.window(Window::History, query).await?.content;
+    let found = into_series(&answer.series);
+    anyhow::ensure!(
+        found == *series,
+        "the service answered with the history of {}, and was asked for {series}; check --server \
+         (PERF_TRACKING_URL), and the proxies in front of the service",
+        tame(&found.to_string())
+    );
+    Ok(answer)
 }
 
 /// The parameters, as the service names them.
@@ -172,8 +184,9 @@ impl<'a> Windows<'a> {
         }
     }
 
-    /// Takes what belongs in a window: live runs that were merged and succeeded.
-    fn add(&mut self, metrics: Vec<MetricPoints>) {
+    /// Takes what belongs in a window: live runs that were merged and succeeded. A run that is there
+    /// twice must be the same: of two services' runs of one number, one would be lost.
+    fn add(&mut self, metrics: Vec<MetricPoints>) -> anyhow::Result<()> {
         for metric in metrics {
             let name = MetricName {
                 metric_key: metric.metric_key,
@@ -183,13 +196,20 @@ impl<'a> Windows<'a> {
             counted.retain(|point| self.counts(point));
             let (_, points) = self
                 .metrics
-                .entry(name)
+                .entry(name.clone())
                 .or_insert_with(|| (metric.wallclock, BTreeMap::new()));
-            points.extend(counted.into_iter().map(|point| {
-                let point = into_point(point);
-                (point.run_id, point)
-            }));
+            for point in counted.into_iter().map(into_point) {
+                let known = points.entry(point.run_id).or_insert_with(|| point.clone());
+                anyhow::ensure!(
+                    *known == point,
+                    "the history has two values of {} for run {}, which differ; give what one \
+                     service answered at one time",
+                    tame(name.metric_key.as_str()),
+                    point.run_id
+                );
+            }
         }
+        Ok(())
     }
 
     fn counts(&self, point: &PointBody) -> bool {

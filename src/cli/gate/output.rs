@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use clap::Args;
 
-use crate::cli::{print, shown};
+use crate::cli::{print, shown, whole_file};
 use crate::report::{self, Subject};
 
 /// The forms that are asked for.
@@ -58,7 +58,7 @@ impl Reports {
                     on_stdout = Some(text()?);
                     Ok(())
                 }
-                Some(path) => std::fs::write(path, text()?)
+                Some(path) => whole_file::write(path, &text()?)
                     .with_context(|| format!("cannot write the report {}", shown::path(path))),
             };
         write(&self.markdown, &|| Ok(report::markdown(subject)))?;

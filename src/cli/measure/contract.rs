@@ -31,7 +31,8 @@ pub(super) fn run(path: &Path, engine: Option<Engine>, output: &Path) -> anyhow:
 
 fn read(path: &Path) -> anyhow::Result<Contract> {
     let shown = path.display();
-    let text = std::fs::read_to_string(path).with_context(|| format!("{shown} cannot be read"))?;
+    let text =
+        crate::cli::whole_read::text(path).with_context(|| format!("{shown} cannot be read"))?;
     Contract::parse(&text).map_err(|faults| {
         let lines: Vec<String> = faults
             .iter()
