@@ -442,6 +442,62 @@ fn what_has_no_end_is_given_up() {
 }
 
 #[test]
+fn two_histories_that_contradict_each_other_are_2() {
+    let place = Place::with_change(&[("callgrind.ir", "1000")]);
+    let other = history().to_string().replace("\"value\":1", "\"value\":2");
+    place.write("other.json", &other);
+    let twice = place.gate(&["--history=history.json"]);
+    assert_ne!(twice.code, 2, "{}", twice.stderr);
+    let left = place.gate(&["--history=other.json"]);
+    left.assert_refused(&["two values of", "for run"]);
+}
+
+#[test]
+fn a_report_takes_the_place_of_an_older_one_at_once() {
+    let place = Place::with_change(&[("callgrind.ir", "1000")]);
+    let before = "an older comment";
+    place.write("comment.md", before);
+    let metadata = || fs::metadata(place.folder.path().join("comment.md")).unwrap();
+    let inode = std::os::unix::fs::MetadataExt::ino(&metadata());
+    place.gate(&["--markdown=comment.md"]);
+    // Another file stands in its place: it was never half of either.
+    assert_ne!(std::os::unix::fs::MetadataExt::ino(&metadata()), inode);
+    assert_ne!(place.read("comment.md"), before);
+}
+
+/// A service that answers every question with the same text, once.
+fn answers_once(body: String) -> String {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let mut request = [0; 4096];
+        let _ = std::io::Read::read(&mut stream, &mut request).unwrap();
+        let length = body.len();
+        write!(
+            stream,
+            "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n\r\n{body}"
+        )
+        .unwrap();
+    });
+    url
+}
+
+#[test]
+fn a_service_that_answers_with_another_series_is_2() {
+    let mut place = Place::with_change(&[("callgrind.ir", "1000")]);
+    let other = history().to_string().replace("\"main\"", "\"topic\"");
+    place.variables[0].1 = answers_once(other);
+    let left = place.gate_online(&[]);
+    assert_eq!(left.code, 2, "{}{}", left.stdout, left.stderr);
+    assert!(
+        left.stderr.contains("answered with the history of"),
+        "{}",
+        left.stderr
+    );
+}
+
+#[test]
 fn every_fault_of_the_rules_is_told_with_its_place() {
     let place = Place::with_change(&UNCHANGED);
     place.write(

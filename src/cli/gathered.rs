@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::input::Input;
 use crate::collect::{self, Reading, Sizes, Unreadable, plural};
 use crate::domain::{Metric, MetricName};
 
@@ -79,8 +80,13 @@ pub(super) fn unopened(error: &io::Error) -> String {
     format!("cannot be read: {error}")
 }
 
+/// Far more than any tool's report has that is not read line by line.
+const MAX_TEXT_BYTES: usize = 256 << 20;
+
 pub(super) fn text_of(path: &Path) -> Result<String, String> {
-    let bytes = fs::read(path).map_err(|error| unopened(&error))?;
+    let bytes = Input::file(path)
+        .bytes(MAX_TEXT_BYTES)
+        .map_err(|error| unopened(&error))?;
     String::from_utf8(bytes).map_err(|error| {
         let before = &error.as_bytes()[..error.utf8_error().valid_up_to()];
         let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;

@@ -27,6 +27,11 @@ impl Input {
         if path == Path::new("-") {
             return Self::stdin();
         }
+        Self::file(path)
+    }
+
+    /// A file, whatever it is called.
+    pub(super) fn file(path: &Path) -> Self {
         Self {
             path: Some(path.to_owned()),
             name: shown::path(path),

@@ -43,7 +43,7 @@ pub struct MetricHistory {
 }
 
 /// One value of one run.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HistoryPoint {
     /// The run; of two runs of one date, the larger is the newer.
     pub run_id: i64,

@@ -138,6 +138,9 @@ fn row(metric: &MetricJudgement) -> String {
     )
 }
 
+/// Of no width, and part of no name: nobody is called, and no other change is linked.
+const WORD_JOINER: char = '\u{2060}';
+
 /// Text that Markdown shows as it is: names and reasons are strangers' text.
 fn escaped(text: &str) -> String {
     const SPECIAL: &str = "|<>*_[]\\~`#&";
@@ -147,6 +150,10 @@ fn escaped(text: &str) -> String {
             escaped.push('\\');
         }
         escaped.push(c);
+        // Who is mentioned is looked for in what was rendered: there a `\@` is an `@` again.
+        if matches!(c, '@' | '#') {
+            escaped.push(WORD_JOINER);
+        }
     }
     escaped
 }
@@ -159,7 +166,8 @@ mod tests {
     fn strangers_text_stays_text() {
         assert_eq!(
             escaped("<img src=x> [a](b) `c` **d** e_f | &lt; #1 \\"),
-            r"\<img src=x\> \[a\](b) \`c\` \*\*d\*\* e\_f \| \&lt; \#1 \\"
+            "\\<img src=x\\> \\[a\\](b) \\`c\\` \\*\\*d\\*\\* e\\_f \\| \\&lt; \\#\u{2060}1 \\\\"
         );
+        assert_eq!(escaped("@all"), "@\u{2060}all");
     }
 }

@@ -1,5 +1,6 @@
 //! The windows: fetched in as few requests as can be, or read from a file.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
@@ -8,7 +9,7 @@ use anyhow::Context as _;
 use super::{Question, document};
 use crate::cli::input::Input;
 use crate::cli::shown;
-use crate::client::{Client, ClientError, Window};
+use crate::client::{Client, Window, tame};
 use crate::domain::{HostClass, MetricKey, MetricName, Pipeline, Repo, Series};
 use crate::http::{HistoryAnswer, MetricPoints, PointBody, SeriesKey};
 use crate::judge::{Candidate, History, HistoryPoint, MetricHistory};
@@ -49,7 +50,7 @@ pub(super) fn read(files: &[PathBuf], question: &Question<'_>) -> anyhow::Result
                 "{} is the history of {found}, and the document is of {wanted}",
                 shown::path(path)
             );
-            windows.add(answer.metrics);
+            windows.add(answer.metrics)?;
         }
     }
     let series = series.context("the history is empty")?;
@@ -85,7 +86,7 @@ pub(super) async fn fetch(
     client: &Client,
     candidate: &Candidate,
     question: &Question<'_>,
-) -> Result<History, ClientError> {
+) -> anyhow::Result<History> {
     let repo = question.change.repo.as_ref();
     let mut windows = Windows::new(question.pipeline, repo);
     // One more than a window takes: the candidate's own run may be among them.
@@ -100,8 +101,8 @@ pub(super) async fn fetch(
         let mut query = base.clone();
         query.push(("limit", page.to_string()));
         query.extend(next.map(|cursor| ("cursor", cursor)));
-        let newest = client.window(Window::History, &query).await?.content;
-        windows.add(newest.metrics);
+        let newest = page_of(client, &candidate.series, &query).await?;
+        windows.add(newest.metrics)?;
         next = newest.next;
         if next.is_none() {
             return Ok(windows.into_history());
@@ -117,16 +118,28 @@ pub(super) async fn fetch(
                     .iter()
                     .map(|class| ("host_class", class.to_string())),
             );
-            windows.add(
-                client
-                    .window(Window::History, &query)
-                    .await?
-                    .content
-                    .metrics,
-            );
+            windows.add(page_of(client, &candidate.series, &query).await?.metrics)?;
         }
     }
     Ok(windows.into_history())
+}
+
+/// A page of the history of `series`. That of another, such as a cache may give, would judge the
+/// change by numbers that are not its own.
+async fn page_of(
+    client: &Client,
+    series: &Series,
+    query: &[(&'static str, String)],
+) -> anyhow::Result<HistoryAnswer> {
+    let answer = client.window(Window::History, query).await?.content;
+    let found = into_series(&answer.series);
+    anyhow::ensure!(
+        found == *series,
+        "the service answered with the history of {}, and was asked for {series}; check --server \
+         (PERF_TRACKING_URL), and the proxies in front of the service",
+        tame(&found.to_string())
+    );
+    Ok(answer)
 }
 
 /// The parameters, as the service names them.
@@ -177,8 +190,9 @@ impl<'a> Windows<'a> {
         }
     }
 
-    /// Takes what belongs in a window: live runs that were merged and succeeded.
-    fn add(&mut self, metrics: Vec<MetricPoints>) {
+    /// Takes what belongs in a window: live runs that were merged and succeeded. A run that is there
+    /// twice must be the same: of two services' runs of one number, one would be lost.
+    fn add(&mut self, metrics: Vec<MetricPoints>) -> anyhow::Result<()> {
         for metric in metrics {
             let name = MetricName {
                 metric_key: metric.metric_key,
@@ -188,13 +202,24 @@ impl<'a> Windows<'a> {
             counted.retain(|point| self.counts(point));
             let (_, points) = self
                 .metrics
-                .entry(name)
+                .entry(name.clone())
                 .or_insert_with(|| (metric.wallclock, BTreeMap::new()));
-            points.extend(counted.into_iter().map(|point| {
-                let point = into_point(point);
-                (point.run_id, point)
-            }));
+            for point in counted.into_iter().map(into_point) {
+                match points.entry(point.run_id) {
+                    Entry::Vacant(place) => {
+                        place.insert(point);
+                    }
+                    Entry::Occupied(known) => anyhow::ensure!(
+                        *known.get() == point,
+                        "the history has two values of {} for run {}, which differ; give what one \
+                         service answered at one time",
+                        tame(name.metric_key.as_str()),
+                        point.run_id
+                    ),
+                }
+            }
         }
+        Ok(())
     }
 
     fn counts(&self, point: &PointBody) -> bool {

@@ -161,6 +161,9 @@ fn github(read: &Reader<'_>) -> Option<Clues> {
 /// A branch or a tag that was pushed, or whose workflow was started otherwise.
 fn github_ref(read: &Reader<'_>) -> Clues {
     let name = read.get("GITHUB_REF");
+    if let Some(change) = name.as_ref().filter(|name| is_pull(&name.text)) {
+        return github_pull_ref(read, &change.text);
+    }
     let is_tag = name.is_some_and(|name| name.text.starts_with("refs/tags/"));
     let name = read.get("GITHUB_REF_NAME");
     let (branch, tag) = if is_tag { (None, name) } else { (name, None) };
@@ -168,6 +171,25 @@ fn github_ref(read: &Reader<'_>) -> Clues {
         branch,
         tag,
         commit: read.commit(&["GITHUB_SHA"]).map(Ok),
+        ..Clues::default()
+    }
+}
+
+fn is_pull(name: &str) -> bool {
+    name.starts_with("refs/pull/")
+}
+
+/// A workflow that was started by hand, or by what is not known, on the ref of a pull request.
+fn github_pull_ref(read: &Reader<'_>, name: &str) -> Clues {
+    let commit = if name.ends_with("/merge") {
+        Some(Err(format!("GITHUB_SHA is a trial merge ({name})")))
+    } else {
+        read.commit(&["GITHUB_SHA"]).map(Ok)
+    };
+    Clues {
+        branch: read.get("GITHUB_BASE_REF"),
+        commit,
+        proposed: Some(format!("GITHUB_REF is {name}").into()),
         ..Clues::default()
     }
 }
@@ -293,7 +315,9 @@ impl Event {
 
 fn gitlab(read: &Reader<'_>) -> Option<Clues> {
     read.get("GITLAB_CI")?;
-    let Some(change) = read.get("CI_MERGE_REQUEST_IID") else {
+    // The second is of a change on GitHub that GitLab builds.
+    let changes = ["CI_MERGE_REQUEST_IID", "CI_EXTERNAL_PULL_REQUEST_IID"];
+    let Some(change) = read.first(&changes) else {
         return Some(Clues {
             repo: read.get("CI_PROJECT_PATH"),
             branch: read.get("CI_COMMIT_BRANCH"),
@@ -304,7 +328,10 @@ fn gitlab(read: &Reader<'_>) -> Option<Clues> {
         });
     };
     // Set only where CI_COMMIT_SHA is a trial merge, whose date is another.
-    let head = read.commit(&["CI_MERGE_REQUEST_SOURCE_BRANCH_SHA"]);
+    let head = read.commit(&[
+        "CI_MERGE_REQUEST_SOURCE_BRANCH_SHA",
+        "CI_EXTERNAL_PULL_REQUEST_SOURCE_BRANCH_SHA",
+    ]);
     let run_date = match head {
         Some(_) => None,
         None => read.get("CI_COMMIT_TIMESTAMP"),
@@ -312,9 +339,12 @@ fn gitlab(read: &Reader<'_>) -> Option<Clues> {
     Some(Clues {
         // A fork's pipeline may run in the fork.
         repo: read.first(&["CI_MERGE_REQUEST_PROJECT_PATH", "CI_PROJECT_PATH"]),
-        branch: read.get("CI_MERGE_REQUEST_TARGET_BRANCH_NAME"),
+        branch: read.first(&[
+            "CI_MERGE_REQUEST_TARGET_BRANCH_NAME",
+            "CI_EXTERNAL_PULL_REQUEST_TARGET_BRANCH_NAME",
+        ]),
         commit: head.or_else(|| read.commit(&["CI_COMMIT_SHA"])).map(Ok),
-        proposed: Some(format!("CI_MERGE_REQUEST_IID is {}", change.text).into()),
+        proposed: Some(format!("{} is {}", change.origin, change.text).into()),
         change: Some(change),
         run_date,
         ..Clues::default()

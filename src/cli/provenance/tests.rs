@@ -341,6 +341,38 @@ fn github_pull_request_of_a_fork() {
 }
 
 #[test]
+fn github_ref_of_a_pull_request_is_a_change_whatever_started_it() {
+    for event in ["workflow_dispatch", ""] {
+        let around = github(event, "refs/pull/7/merge");
+        let told = around.told();
+        assert!(
+            told.iter().any(|line| line.contains("trial merge")),
+            "{told:?}"
+        );
+        assert_refuses_promote(&around, "GITHUB_REF is refs/pull/7/merge");
+    }
+}
+
+#[test]
+fn gitlab_external_pull_request() {
+    let around = Around::detached().with(&[
+        ("GITLAB_CI", "true"),
+        ("CI_EXTERNAL_PULL_REQUEST_IID", "7"),
+        ("CI_EXTERNAL_PULL_REQUEST_TARGET_BRANCH_NAME", "main"),
+        ("CI_EXTERNAL_PULL_REQUEST_SOURCE_BRANCH_SHA", CHANGED),
+        ("CI_COMMIT_BRANCH", "topic"),
+        ("CI_COMMIT_SHA", CHANGED),
+        ("CI_PROJECT_PATH", "owner/name"),
+    ]);
+    let told = around.told();
+    assert!(
+        told.contains(&"branch main (from CI_EXTERNAL_PULL_REQUEST_TARGET_BRANCH_NAME)".to_owned()),
+        "{told:?}"
+    );
+    assert_refuses_promote(&around, "CI_EXTERNAL_PULL_REQUEST_IID is 7");
+}
+
+#[test]
 fn github_pull_request_that_merged() {
     let mut event = pull_request();
     event["pull_request"]["merged"] = json!(true);
