@@ -453,6 +453,19 @@ fn two_histories_that_contradict_each_other_are_2() {
 }
 
 #[test]
+fn a_report_takes_the_place_of_nothing_that_is_needed() {
+    let place = Place::with_change(&WORSE);
+    let both = place.gate(&["--markdown=out", "--json=./out"]);
+    both.assert_refused(&["two reports in", "name a file for each"]);
+    for needed in ["metrics.json", "./history.json", "gate.toml"] {
+        let before = place.read(needed);
+        let left = place.gate(&[&format!("--junit={needed}")]);
+        left.assert_refused(&["would take the place of what is judged"]);
+        assert_eq!(place.read(needed), before);
+    }
+}
+
+#[test]
 fn a_report_takes_the_place_of_an_older_one_at_once() {
     let place = Place::with_change(&[("callgrind.ir", "1000")]);
     let before = "an older comment";

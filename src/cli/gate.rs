@@ -137,9 +137,13 @@ impl GateArgs {
 
 impl JudgeArgs {
     fn run(self) -> anyhow::Result<Outcome> {
-        self.reports.check()?;
-        let policy = read_policy(&self.config)?;
         let path = self.document.context("--document is missing")?;
+        let read = [self.config.as_path(), path.as_path()].into_iter();
+        let read: Vec<&Path> = read
+            .chain(self.past.history.iter().map(PathBuf::as_path))
+            .collect();
+        self.reports.check(&read)?;
+        let policy = read_policy(&self.config)?;
         let document = Input::of(&path).document()?;
         let (past, change) = match self.past.history.as_slice() {
             [] => (Past::Service(self.client), self.change.complete()?),

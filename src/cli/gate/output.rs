@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use crate::cli::{print, whole_file};
+use crate::cli::{print, shown, whole_file};
 use crate::report::{self, Subject};
 
 /// The forms that are asked for.
@@ -31,19 +31,33 @@ pub(super) struct Reports {
 }
 
 impl Reports {
-    /// Refuses two reports on standard output.
-    pub(super) fn check(&self) -> anyhow::Result<()> {
+    /// Refuses reports of which one would take the place of another, or of one of `inputs`.
+    pub(super) fn check(&self, inputs: &[&Path]) -> anyhow::Result<()> {
         let targets = [&self.markdown, &self.json, &self.junit, &self.openmetrics];
-        let to_stdout = targets
+        let targets: Vec<&Path> = targets
             .into_iter()
             .flatten()
-            .filter(|path| is_stdout(path))
-            .count();
-        anyhow::ensure!(
-            to_stdout <= 1,
-            "two reports on standard output would be one text that nothing reads; name a file for \
-             all but one of them"
-        );
+            .map(PathBuf::as_path)
+            .collect();
+        for (index, target) in targets.iter().enumerate() {
+            let is_taken = targets[..index].iter().any(|other| is_same(target, other));
+            anyhow::ensure!(
+                !is_taken || !is_stdout(target),
+                "two reports on standard output would be one text that nothing reads; name a file \
+                 for all but one of them"
+            );
+            anyhow::ensure!(
+                !is_taken,
+                "two reports in {} would leave one of them; name a file for each",
+                shown::path(target)
+            );
+            let is_input = inputs.iter().any(|input| is_same(target, input));
+            anyhow::ensure!(
+                is_stdout(target) || !is_input,
+                "a report in {} would take the place of what is judged; name another file",
+                shown::path(target)
+            );
+        }
         Ok(())
     }
 
@@ -66,6 +80,12 @@ impl Reports {
         print(&on_stdout.unwrap_or_else(|| report::text(subject, has_colour())))?;
         Ok(())
     }
+}
+
+/// Whether both name one file, as far as can be told before it is there.
+fn is_same(one: &Path, other: &Path) -> bool {
+    let whole = |path: &Path| path.canonicalize().or_else(|_| std::path::absolute(path));
+    one == other || matches!((whole(one), whole(other)), (Ok(one), Ok(other)) if one == other)
 }
 
 fn is_stdout(path: &Path) -> bool {
