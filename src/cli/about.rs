@@ -90,10 +90,17 @@ impl About {
             parameters: self.parameters,
             metrics,
         };
-        // What is written is read once before, as its readers will.
-        Document::parse(&serde_json::to_value(&document)?.into())
-            .map_err(|faults| anyhow::anyhow!("the document does not fit{}", lines(&faults)))
+        reread(&document)
     }
+}
+
+/// What is written is read once before, as its readers will.
+///
+/// # Errors
+/// All that does not fit, a line each.
+pub(super) fn reread(document: &Document) -> anyhow::Result<Document> {
+    Document::parse(&serde_json::to_value(document)?.into())
+        .map_err(|faults| anyhow::anyhow!("the document does not fit{}", lines(&faults)))
 }
 
 fn parameters(named: Vec<NamedParameter>) -> anyhow::Result<Parameters> {

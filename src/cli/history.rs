@@ -242,11 +242,16 @@ fn query(series: &SeriesArgs, window: &WindowArgs) -> Vec<(&'static str, String)
 }
 
 /// A date alone is its first moment in UTC.
-pub(super) fn bound(text: &str) -> Result<String, String> {
-    let text = match text.len() {
+pub(super) fn moment(text: &str) -> String {
+    match text.len() {
         10 => format!("{text}T00:00:00Z"),
         _ => text.to_owned(),
-    };
+    }
+}
+
+/// A date that parts runs, as it is sent.
+pub(super) fn bound(text: &str) -> Result<String, String> {
+    let text = moment(text);
     match text.parse::<DateBound>() {
         Ok(_) => Ok(text),
         Err(RunDateError::Format) => Err(

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
+use crate::cli::history::moment;
 use crate::domain::{Provenance, RunDate};
 
 /// A field of a run that a file may leave to others to say.
@@ -128,7 +129,7 @@ impl Known {
     }
 }
 
-/// A run's date, of which a person may leave out the time: the day's first moment in UTC.
+/// A run's date, of which a person may leave out the time.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ReleaseDate(pub(super) RunDate);
 
@@ -136,11 +137,7 @@ impl FromStr for ReleaseDate {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let text = match text.len() {
-            10 => format!("{text}T00:00:00Z"),
-            _ => text.to_owned(),
-        };
-        let date = text
+        let date = moment(text)
             .parse()
             .map_err(|error| format!("{error}; the time may be left out, as in 2026-11-30"))?;
         Ok(Self(date))

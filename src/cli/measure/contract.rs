@@ -20,8 +20,7 @@ pub(super) fn run(path: &Path, engine: Option<Engine>, output: &Path) -> anyhow:
         let measured = contract::measure(&contract, &folder, arch, &tools, &tell).await?;
         Ok::<Document, anyhow::Error>(measured)
     })?;
-    let document = Document::parse(&serde_json::to_value(&document)?.into())
-        .map_err(|faults| anyhow::anyhow!("the document does not fit{}", lines(&faults)))?;
+    let document = about::reread(&document)?;
     whole_file::write(output, &document.to_string())?;
     for metric in &document.metrics {
         note(format_args!("{} {}", metric.name.metric_key, metric.value));

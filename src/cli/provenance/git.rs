@@ -2,15 +2,16 @@
 
 use std::cell::OnceCell;
 use std::env;
-use std::io::Read as _;
 use std::path::Path;
 
 use super::Outside;
+use crate::cli::gathered::unopened;
 use crate::cli::git;
+use crate::cli::input::Input;
 use crate::domain::CommitSha;
 
 /// The largest event that is read; GitHub cuts what it sends at 25 MB.
-const MAX_EVENT_BYTES: u64 = 64 << 20;
+const MAX_EVENT_BYTES: usize = 64 << 20;
 
 /// The machine that the command runs on.
 #[derive(Default)]
@@ -25,11 +26,9 @@ impl Outside for Machine {
     }
 
     fn file(&self, path: &str) -> Result<String, String> {
-        let mut text = String::new();
-        std::fs::File::open(path)
-            .and_then(|file| file.take(MAX_EVENT_BYTES).read_to_string(&mut text))
-            .map_err(|error| format!("cannot be read: {error}"))?;
-        Ok(text)
+        Input::file(Path::new(path))
+            .text(MAX_EVENT_BYTES)
+            .map_err(|error| unopened(&error))
     }
 
     fn head(&self) -> Result<String, String> {
