@@ -13,18 +13,24 @@
 //! - [`http`]: routes, extractors that prove a right, problems, OpenAPI; no SQL, no statistics
 //! - [`client`]: the API from the other side, for the commands
 //! - [`config`]: every flag and environment variable of the service; opens nothing
-//! - [`cli`]: one file a subcommand: flags, a call, an outcome
+//! - [`commands`]: one file a subcommand: flags, a call, an outcome
+//! - `terminal`, `files`, `provenance`: what several commands share: output that is safe to print,
+//!   files that are read and written whole, and where a measurement comes from
 
 pub mod auth;
-pub mod cli;
 pub mod client;
+mod clock;
 pub mod collect;
+pub mod commands;
 pub mod config;
 pub mod domain;
+mod files;
 pub mod http;
 pub mod judge;
 pub mod measure;
+mod provenance;
 pub mod report;
 mod signals;
 pub mod store;
+pub mod terminal;
 mod toml_table;

@@ -3,17 +3,18 @@
 use std::env;
 use std::process::ExitCode;
 
-use perf_tracking::cli::{self, Outcome};
+use perf_tracking::commands::{self, Outcome};
+use perf_tracking::terminal;
 
 fn main() -> ExitCode {
-    let cli = match cli::parse(env::args_os()) {
+    let cli = match commands::parse(env::args_os()) {
         Ok(cli) => cli,
         Err(code) => return code,
     };
     match cli.run() {
         Ok(outcome) => outcome.into(),
         Err(error) => {
-            cli::note(format_args!("error: {error:#}"));
+            terminal::note(format_args!("error: {error:#}"));
             Outcome::Refused.into()
         }
     }

@@ -5,6 +5,7 @@
 //! What is worst comes first, everywhere. [`words`] says in sentences what a finding means, the
 //! same in every form.
 
+pub(crate) mod conflict;
 pub(crate) mod history;
 mod json;
 mod junit;

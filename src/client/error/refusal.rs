@@ -63,9 +63,3 @@ pub(super) fn one_line(text: &str) -> String {
     let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
     words.join(" ")
 }
-
-/// A stranger's text for a terminal, with all its spaces: what would move the cursor, colour the
-/// screen or begin a line is shown as �.
-pub(crate) fn tame(text: &str) -> String {
-    text.replace(char::is_control, "\u{fffd}")
-}

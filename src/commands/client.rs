@@ -1,0 +1,80 @@
+//! What the commands that call a service share: the token out of its file, and the client.
+
+use std::env;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::Context as _;
+
+use crate::auth::MAX_TOKEN_BYTES;
+use crate::client::{Client, ClientError, ClientSettings};
+use crate::config::{ClientArgs, TOKEN_VARIABLE, Token};
+use crate::terminal::shown;
+
+/// The client that `args` name.
+pub(super) fn open(args: ClientArgs) -> anyhow::Result<Client> {
+    open_with(args, note_retry)
+}
+
+/// The client that `args` name, which tells `on_retry` of every try that it will make again.
+pub(super) fn open_with(
+    args: ClientArgs,
+    on_retry: fn(&ClientError, Duration),
+) -> anyhow::Result<Client> {
+    let server = args.server.check()?;
+    let token = token(args.token_file.as_deref())?;
+    let client = Client::new(ClientSettings {
+        server,
+        token,
+        timeout: args.timeout,
+        retry_for: args.retry_for,
+        on_retry,
+        clock: crate::clock::now,
+    })?;
+    Ok(client)
+}
+
+/// One line for a person who waits, whatever the log's form: it is no log of a service.
+fn note_retry(error: &ClientError, pause: Duration) {
+    let seconds = pause.as_secs_f64();
+    crate::terminal::note(format_args!(
+        "{}; trying again in {seconds:.1} s",
+        error.reason()
+    ));
+}
+
+/// The token: out of the file if one is named, else out of the variable if it holds anything.
+fn token(file: Option<&Path>) -> anyhow::Result<Option<Token>> {
+    let (text, source) = match file {
+        Some(path) => {
+            let shown = shown::path(path);
+            let text = File::open(path)
+                .and_then(token_text)
+                .with_context(|| format!("cannot read the token file {shown}"))?;
+            (text, format!("the token file {shown}"))
+        }
+        None => match env::var(TOKEN_VARIABLE) {
+            Ok(text) if text.is_empty() => return Ok(None),
+            Ok(text) => (text, TOKEN_VARIABLE.to_owned()),
+            Err(env::VarError::NotPresent) => return Ok(None),
+            Err(env::VarError::NotUnicode(_)) => anyhow::bail!("{TOKEN_VARIABLE} is not UTF-8"),
+        },
+    };
+    let token = text
+        .parse()
+        .map_err(|error| anyhow::anyhow!("{source} {error}"))?;
+    Ok(Some(token))
+}
+
+/// The text where a token should be; a little more than the longest token is enough to refuse what
+/// is longer.
+pub(super) fn token_text(source: impl Read) -> io::Result<String> {
+    let mut bytes = Vec::new();
+    source
+        .take(2 * MAX_TOKEN_BYTES as u64)
+        .read_to_end(&mut bytes)?;
+    // A text that is no UTF-8 is no token, and is refused as one.
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}

@@ -1,0 +1,195 @@
+//! The files that a document is made of: flags -> readers -> metrics.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use crate::collect::{self, Callgrind, Criterion, Kind, Parts, Reading, Unreadable};
+use crate::domain::Metric;
+use crate::files::gathered::{Gathered, read_text, say, text_of, unopened};
+use crate::files::sizes::SizeArgs;
+
+/// Which files, of which tools.
+#[derive(Args, Debug, Default)]
+#[command(next_help_heading = "What the tools left (any mix)")]
+pub(super) struct FileArgs {
+    /// callgrind.out files of one measurement: parts, threads and processes are summed
+    #[arg(long, value_name = "FILE", num_args = 1..)]
+    callgrind: Vec<PathBuf>,
+    /// Take the parts of callgrind that were given, though others were not
+    #[arg(long, requires = "callgrind")]
+    callgrind_some_parts: bool,
+    /// A massif.out file, for the peak of the heap
+    #[arg(long, value_name = "FILE")]
+    massif: Option<PathBuf>,
+    #[command(flatten)]
+    sizes: SizeArgs,
+    /// What `sysbench ... run` printed
+    #[arg(long, value_name = "FILE", num_args = 1..)]
+    sysbench: Vec<PathBuf>,
+    /// locust's PREFIX_stats.csv
+    #[arg(long, value_name = "FILE", num_args = 1..)]
+    locust: Vec<PathBuf>,
+    /// hyperfine's --export-json
+    #[arg(long, value_name = "FILE", num_args = 1..)]
+    hyperfine: Vec<PathBuf>,
+    /// criterion's folder (target/criterion), or the estimates.json of one benchmark
+    #[arg(long, value_name = "PATH", num_args = 1..)]
+    criterion: Vec<PathBuf>,
+    /// google-benchmark's JSON
+    #[arg(long, value_name = "FILE", num_args = 1..)]
+    google_benchmark: Vec<PathBuf>,
+    /// pytest's --benchmark-json
+    #[arg(long, value_name = "FILE", num_args = 1..)]
+    pytest_benchmark: Vec<PathBuf>,
+    /// JMH's JSON (-rf json)
+    #[arg(long, value_name = "FILE", num_args = 1..)]
+    jmh: Vec<PathBuf>,
+    /// What `go test -bench` printed
+    #[arg(long, value_name = "FILE", num_args = 1..)]
+    go_bench: Vec<PathBuf>,
+    /// Lines of `name value`, or a JSON object of names and numbers, that were counted
+    #[arg(long, value_name = "FILE", num_args = 1..)]
+    values: Vec<PathBuf>,
+    /// The same, read off a clock: they count for one class of hosts alone
+    #[arg(long, value_name = "FILE", num_args = 1..)]
+    wallclock_values: Vec<PathBuf>,
+}
+
+/// A reader of a text.
+type Reader = fn(&str) -> Result<Reading, Unreadable>;
+
+impl FileArgs {
+    /// Reads every file.
+    ///
+    /// # Errors
+    /// All that is wrong with any of them, a line each.
+    pub(super) fn gather(&self) -> anyhow::Result<Vec<Metric>> {
+        let mut gathered = Gathered::default();
+        self.gather_callgrind(&mut gathered);
+        if let Some(path) = &self.massif {
+            let opened = File::open(path).and_then(collect::read_massif);
+            gathered.take(path, flatten(opened));
+        }
+        self.sizes.gather(&mut gathered);
+        for path in &self.criterion {
+            gather_criterion(path, &mut gathered);
+        }
+        let texts: [(&[PathBuf], Reader); 9] = [
+            (&self.sysbench, collect::read_sysbench),
+            (&self.locust, collect::read_locust),
+            (&self.hyperfine, collect::read_hyperfine),
+            (&self.google_benchmark, collect::read_google_benchmark),
+            (&self.pytest_benchmark, collect::read_pytest_benchmark),
+            (&self.jmh, collect::read_jmh),
+            (&self.go_bench, collect::read_go_bench),
+            (&self.values, |text| {
+                collect::read_values(text, Kind::Counted)
+            }),
+            (&self.wallclock_values, |text| {
+                collect::read_values(text, Kind::Timed)
+            }),
+        ];
+        for (paths, read) in texts {
+            for path in paths {
+                gathered.take(path, read_text(path, read));
+            }
+        }
+        gathered.finish()
+    }
+
+    fn gather_callgrind(&self, gathered: &mut Gathered) {
+        let mut callgrind = Callgrind::default();
+        let mut all_read = true;
+        for path in &self.callgrind {
+            let name = path.to_string_lossy();
+            let read = File::open(path)
+                .map_err(|error| unopened(&error))
+                .and_then(|file| {
+                    callgrind
+                        .add(&name, file)
+                        .map_err(|error| error.to_string())
+                });
+            match read {
+                Ok(what) => say(path, &what),
+                Err(fault) => {
+                    all_read = false;
+                    gathered.fault(path, fault);
+                }
+            }
+        }
+        // What is missing cannot be told while a file is unread.
+        if let (Some(path), true) = (self.callgrind.first(), all_read) {
+            let parts = if self.callgrind_some_parts {
+                Parts::Given
+            } else {
+                Parts::All
+            };
+            let finished = callgrind.finish(parts).map_err(|error| error.to_string());
+            match finished {
+                // What each file holds was said as it was read.
+                Ok(Reading { metrics, what }) => {
+                    if self.callgrind.len() > 1 {
+                        say(Path::new("--callgrind"), &what);
+                    }
+                    gathered.add(path, metrics);
+                }
+                Err(fault) => gathered.fault(Path::new("--callgrind"), fault),
+            }
+        }
+    }
+}
+
+fn flatten(read: io::Result<Result<Reading, Unreadable>>) -> Result<Reading, String> {
+    read.map_err(|error| unopened(&error))?
+        .map_err(|error| error.to_string())
+}
+
+/// The newest estimates of every benchmark below a folder, or those of one.
+fn gather_criterion(path: &Path, gathered: &mut Gathered) {
+    let found = match find_estimates(path) {
+        Ok(found) => found,
+        Err(error) => return gathered.fault(path, unopened(&error)),
+    };
+    if found.is_empty() {
+        let fault =
+            "holds no new/estimates.json; run `cargo bench` first, and give target/criterion";
+        return gathered.fault(path, fault.to_owned());
+    }
+    for estimates in found {
+        let read = text_of(&estimates.with_file_name("benchmark.json"))
+            .map_err(|fault| format!("benchmark.json beside it {fault}"))
+            .and_then(|benchmark| {
+                read_text(&estimates, |text| {
+                    collect::read_criterion(Criterion {
+                        estimates: text,
+                        benchmark: &benchmark,
+                    })
+                })
+            });
+        gathered.take(&estimates, read);
+    }
+}
+
+fn find_estimates(path: &Path) -> io::Result<Vec<PathBuf>> {
+    if !fs::metadata(path)?.is_dir() {
+        return Ok(vec![path.to_owned()]);
+    }
+    let mut found = Vec::new();
+    let mut folders = vec![path.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder)? {
+            let entry = entry?;
+            // A link may lead back to where it stands.
+            if entry.file_type()?.is_dir() {
+                folders.push(entry.path());
+            } else if entry.file_name() == "estimates.json" && folder.ends_with("new") {
+                found.push(entry.path());
+            }
+        }
+    }
+    found.sort();
+    Ok(found)
+}

@@ -1,0 +1,265 @@
+//! `perf-tracking export`: writes stored runs as text.
+
+use std::collections::HashSet;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::Context as _;
+use clap::Args;
+use serde_json::Value as Json;
+
+use super::history::{bound, name_or_any};
+use super::{Outcome, client};
+use crate::client::{Client, RunsPage};
+use crate::config::ClientArgs;
+use crate::domain::{
+    Arch, Branch, CommitSha, Distro, Fault, HostClass, JsonText, Pipeline, Repo, Run, Tag, Workload,
+};
+use crate::files::whole_file::WholeFile;
+use crate::signals::Signals;
+use crate::terminal::shown;
+
+/// Write stored runs as text: one whole run a line, as JSON
+///
+/// Without filters, everything there is: live and reference runs, failed ones, of every pipeline.
+/// Each line is what `upload` takes, and `backfill` loads them all back. The runs stand in the
+/// order in which they were stored: two exports of one store are equal, byte for byte. A failed run
+/// that was replaced keeps its place. A run whose upload is under way meanwhile may be missing; the
+/// next export has it.
+///
+/// An export that cannot be finished exits with 2. With --output the file is then left as it was;
+/// on standard output, let the shell look at the exit code (`set -o pipefail`).
+#[derive(Args, Debug)]
+#[command(after_long_help = EXAMPLES)]
+pub(super) struct ExportArgs {
+    /// Where the runs go, whole or not at all; standard output where left out
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<PathBuf>,
+
+    #[command(flatten)]
+    filters: FilterArgs,
+
+    #[command(flatten)]
+    client: ClientArgs,
+}
+
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Which runs (left out: all)")]
+struct FilterArgs {
+    /// What was run
+    #[arg(long, value_name = "NAME")]
+    workload: Option<Workload>,
+    /// The branch
+    #[arg(long, value_name = "NAME")]
+    branch: Option<Branch>,
+    /// The processor architecture
+    #[arg(long, value_name = "NAME")]
+    arch: Option<Arch>,
+    /// The distribution
+    #[arg(long, value_name = "NAME")]
+    distro: Option<Distro>,
+    /// Runs of this commit
+    #[arg(long, value_name = "SHA")]
+    commit: Option<CommitSha>,
+    /// Runs of this repository
+    #[arg(long, value_name = "NAME")]
+    repo: Option<Repo>,
+    /// Runs of this class of hosts
+    #[arg(long, value_name = "NAME")]
+    host_class: Option<HostClass>,
+    /// Reference runs of this name; '' for live runs, `*` for all
+    #[arg(long, value_name = "NAME", value_parser = name_or_any::<Tag>)]
+    tag: Option<String>,
+    /// Runs that this pipeline uploaded; `*` for any
+    #[arg(long, value_name = "NAME", value_parser = name_or_any::<Pipeline>)]
+    pipeline: Option<String>,
+    /// Runs on or after this date, such as 2026-11-30 or 2026-11-30T09:00:00Z
+    #[arg(long, value_name = "DATE", value_parser = bound)]
+    since: Option<String>,
+    /// Runs before this date
+    #[arg(long, value_name = "DATE", value_parser = bound)]
+    before: Option<String>,
+    /// Leave out runs that did not run to their end
+    #[arg(long)]
+    only_succeeded: bool,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  A backup as text, and back into an empty database:
+    perf-tracking export --output runs.ndjson
+    perf-tracking backfill runs.ndjson
+
+  From one service to another, each with a token of its own:
+    set -o pipefail
+    perf-tracking export --server https://old.example.org --token-file old.token |
+      perf-tracking backfill --server https://new.example.org --token-file new.token -
+
+  What one branch had before this year:
+    perf-tracking export --branch main --before 2026-01-01 | gzip > main.ndjson.gz";
+
+/// Runs of a page; the service ends one earlier that holds many metrics.
+const PAGE: u32 = 1_000;
+
+/// Time for what is under way to be put in order after a signal.
+const GRACE: Duration = Duration::from_secs(2);
+
+pub(super) fn run(args: ExportArgs) -> anyhow::Result<Outcome> {
+    let client = client::open(args.client)?;
+    let query = query(&args.filters);
+    let runtime = super::runtime()?;
+    let done = runtime.block_on(async {
+        let mut signals = Signals::take()?;
+        // A task of its own: what reads the export may be full, and a signal is heard all the same.
+        let mut export = tokio::spawn(write(client, query, args.output));
+        tokio::select! {
+            done = &mut export => done?,
+            came = signals.next() => {
+                export.abort();
+                let _ = tokio::time::timeout(GRACE, export).await;
+                anyhow::bail!("ended by {}: the export is not whole", came.name)
+            }
+        }
+    });
+    // What nobody reads is not waited for.
+    runtime.shutdown_background();
+    done
+}
+
+async fn write(client: Client, query: Query, output: Option<PathBuf>) -> anyhow::Result<Outcome> {
+    match output {
+        Some(path) => to_file(&client, query, &path).await,
+        None => to_stdout(&client, query).await,
+    }
+}
+
+async fn to_file(client: &Client, query: Query, path: &Path) -> anyhow::Result<Outcome> {
+    let shown = shown::path(path);
+    let unwritable = || format!("{shown} cannot be written");
+    let mut file = WholeFile::create(path).with_context(unwritable)?;
+    let mut pages = Pages::new(client, query);
+    while let Some(lines) = pages.next().await? {
+        file.write_all(lines.as_bytes()).with_context(unwritable)?;
+    }
+    file.keep().with_context(unwritable)?;
+    crate::terminal::note(format_args!("{} runs in {shown}", pages.count));
+    Ok(Outcome::Passed)
+}
+
+/// A reader that goes away before the end is a failure here, unlike elsewhere: what it kept is no
+/// backup, and must not look like one.
+async fn to_stdout(client: &Client, query: Query) -> anyhow::Result<Outcome> {
+    let mut pages = Pages::new(client, query);
+    while let Some(lines) = pages.next().await? {
+        let mut out = io::stdout().lock();
+        out.write_all(lines.as_bytes())
+            .and_then(|()| out.flush())
+            .context("standard output cannot be written: the export is not whole")?;
+    }
+    Ok(Outcome::Passed)
+}
+
+type Query = Vec<(&'static str, String)>;
+
+/// The parameters, as the service names them.
+fn query(filters: &FilterArgs) -> Query {
+    fn text(value: Option<&impl ToString>) -> Option<String> {
+        value.map(ToString::to_string)
+    }
+    let mut query = vec![
+        ("metrics", "true".to_owned()),
+        ("order", "stored".to_owned()),
+        ("limit", PAGE.to_string()),
+    ];
+    let optional = [
+        ("workload", text(filters.workload.as_ref())),
+        ("branch", text(filters.branch.as_ref())),
+        ("arch", text(filters.arch.as_ref())),
+        ("distro", text(filters.distro.as_ref())),
+        ("commit_sha", text(filters.commit.as_ref())),
+        ("repo", text(filters.repo.as_ref())),
+        ("host_class", text(filters.host_class.as_ref())),
+        ("tag", filters.tag.clone()),
+        ("pipeline", filters.pipeline.clone()),
+        ("since", filters.since.clone()),
+        ("before", filters.before.clone()),
+        (
+            "succeeded",
+            filters.only_succeeded.then(|| "true".to_owned()),
+        ),
+    ];
+    let given = optional.into_iter();
+    query.extend(given.filter_map(|(name, value)| Some((name, value?))));
+    query
+}
+
+/// The pages of an export, one after the other.
+struct Pages<'a> {
+    client: &'a Client,
+    query: Query,
+    /// The cursors that were followed.
+    followed: HashSet<String>,
+    at_end: bool,
+    count: usize,
+}
+
+impl<'a> Pages<'a> {
+    fn new(client: &'a Client, query: Query) -> Self {
+        Self {
+            client,
+            query,
+            followed: HashSet::new(),
+            at_end: false,
+            count: 0,
+        }
+    }
+
+    /// The lines of the next page.
+    async fn next(&mut self) -> anyhow::Result<Option<String>> {
+        if self.at_end {
+            return Ok(None);
+        }
+        let RunsPage { runs, next } = self.client.runs(&self.query).await?;
+        self.count += runs.len();
+        let mut lines = String::new();
+        for run in runs {
+            lines.push_str(&line(run)?);
+            lines.push('\n');
+        }
+        match next {
+            Some(cursor) => self.follow(cursor)?,
+            None => self.at_end = true,
+        }
+        Ok(Some(lines))
+    }
+
+    fn follow(&mut self, cursor: String) -> anyhow::Result<()> {
+        anyhow::ensure!(
+            self.followed.insert(cursor.clone()),
+            "the list of runs has no end: a page leads back to one that was read before; check \
+             --server (PERF_TRACKING_URL), and the proxies in front of the service"
+        );
+        self.query.retain(|(name, _)| *name != "cursor");
+        self.query.push(("cursor", cursor));
+        Ok(())
+    }
+}
+
+/// A run of a list as a line. It is read as an upload would be: a backup that cannot be loaded again
+/// is found out now.
+fn line(mut listed: Json) -> anyhow::Result<String> {
+    let run_id = listed
+        .as_object_mut()
+        .and_then(|object| object.remove("run_id"))
+        .unwrap_or_default();
+    let run = Run::parse(&JsonText::from(listed)).map_err(|faults| {
+        let faults: Vec<String> = faults.iter().map(Fault::to_string).collect();
+        anyhow::anyhow!(
+            "this program cannot read run {run_id} of the service ({}); use the release of the \
+             service",
+            crate::terminal::tame(&faults.join("; "))
+        )
+    })?;
+    Ok(serde_json::to_string(&run)?)
+}

@@ -1,0 +1,174 @@
+//! The command line: one file a subcommand, from flags over a call to an [`Outcome`].
+
+mod about;
+mod backfill;
+mod client;
+mod document;
+mod export;
+mod gate;
+mod health;
+mod history;
+mod load;
+mod measure;
+mod migrate;
+mod parse;
+mod serve;
+mod token;
+mod upload;
+mod welcome;
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use crate::config::{LogSettings, MigrateArgs, ServeArgs};
+
+pub use parse::parse;
+
+/// How a command ended, and what the shell hears of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// Done, or judged and nothing got worse.
+    Passed,
+    /// Judged, and something got worse. No failure of the tool.
+    Regression,
+    /// Wrong use, or the service could not be reached or refused.
+    Refused,
+    /// Could not judge: too little history, something missing, other parameters.
+    Undecided,
+}
+
+impl Outcome {
+    /// The exit code; scripts rely on it.
+    pub fn code(self) -> u8 {
+        match self {
+            Self::Passed => 0,
+            Self::Regression => 1,
+            Self::Refused => 2,
+            Self::Undecided => 3,
+        }
+    }
+}
+
+impl From<Outcome> for ExitCode {
+    fn from(outcome: Outcome) -> Self {
+        Self::from(outcome.code())
+    }
+}
+
+/// Keeps the performance history of a project and lets its CI judge a change against it.
+///
+/// A service keeps runs: the numbers that one commit measured. Jobs upload to it and read from it
+/// with tokens that say what each of them may do.
+#[derive(Debug, Parser)]
+#[command(
+    name = "perf-tracking",
+    version,
+    arg_required_else_help = true,
+    subcommand_required = true,
+    after_help = "Run `perf-tracking COMMAND --help` for the settings of a command and examples.",
+    after_long_help = EXIT_CODES
+)]
+pub struct Cli {
+    #[command(flatten)]
+    log: LogSettings,
+    #[command(subcommand)]
+    command: Command,
+}
+
+const EXIT_CODES: &str = "\
+Exit codes:
+  0  done, or nothing got worse
+  1  a regression
+  2  wrong use, or the service could not be reached or refused
+  3  could not judge: too little history, something missing, other parameters
+
+Run `perf-tracking COMMAND --help` for the settings of a command and examples.";
+
+/// A new subcommand is a line here and a line in [`Cli::run`].
+#[derive(Debug, Subcommand)]
+enum Command {
+    Serve(ServeArgs),
+    Migrate(MigrateArgs),
+    Measure(Box<measure::MeasureArgs>),
+    Document(Box<document::DocumentArgs>),
+    Gate(Box<gate::GateArgs>),
+    Upload(upload::UploadArgs),
+    History(history::HistoryArgs),
+    Export(Box<export::ExportArgs>),
+    Backfill(Box<backfill::BackfillArgs>),
+    Health(health::HealthArgs),
+    /// Make a token for a job, or see what one says
+    #[command(subcommand)]
+    Token(token::TokenCommand),
+    /// Print the version
+    Version,
+    #[command(subcommand, hide = true)]
+    Load(load::LoadCommand),
+}
+
+impl Cli {
+    /// Starts logging and does what the command line says.
+    ///
+    /// # Errors
+    /// Why the command could not be carried out; to be shown with its causes, and to exit as
+    /// [`Outcome::Refused`].
+    pub fn run(self) -> anyhow::Result<Outcome> {
+        crate::terminal::logging::start(&self.log)?;
+        match self.command {
+            Command::Serve(args) => serve::run(args),
+            Command::Migrate(args) => migrate::run(args),
+            Command::Measure(args) => args.run(),
+            Command::Document(args) => args.run(),
+            Command::Gate(args) => args.run(),
+            Command::Upload(args) => upload::run(args),
+            Command::History(args) => history::run(args),
+            Command::Export(args) => export::run(*args),
+            Command::Backfill(args) => backfill::run(*args),
+            Command::Health(args) => health::run(args),
+            Command::Token(command) => command.run(),
+            Command::Load(command) => command.run(),
+            Command::Version => print(&format!("perf-tracking {}\n", env!("CARGO_PKG_VERSION"))),
+        }
+    }
+}
+
+/// What a command that waits for others runs on.
+fn runtime() -> io::Result<tokio::runtime::Runtime> {
+    tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+}
+
+/// Writes to standard output. A reader that has had enough (`| head`) is no failure.
+fn print(text: &str) -> anyhow::Result<Outcome> {
+    let mut out = io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
+        _ => Ok(Outcome::Passed),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_sound() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn exit_codes_are_a_contract() {
+        let outcomes = [
+            Outcome::Passed,
+            Outcome::Regression,
+            Outcome::Refused,
+            Outcome::Undecided,
+        ];
+        assert_eq!(outcomes.map(Outcome::code), [0, 1, 2, 3]);
+    }
+}

@@ -1,0 +1,151 @@
+//! What a command is given to read: a file or standard input, up to a size, and what is wrong with it.
+
+use std::fmt;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+
+use crate::domain::{Document, JsonText};
+use crate::terminal::shown;
+use crate::terminal::tame;
+
+/// Ten thousand metrics with the longest names, escaped and indented, have a third of it.
+pub(crate) const MAX_RUN_BYTES: usize = 64 << 20;
+
+/// A file, or standard input.
+pub(crate) struct Input {
+    /// `None` for standard input.
+    path: Option<PathBuf>,
+    name: String,
+}
+
+impl Input {
+    /// What a command line names; `-` is standard input.
+    pub(crate) fn of(path: &Path) -> Self {
+        if path == Path::new("-") {
+            return Self::stdin();
+        }
+        Self::file(path)
+    }
+
+    /// A file, whatever it is called.
+    pub(crate) fn file(path: &Path) -> Self {
+        Self {
+            path: Some(path.to_owned()),
+            name: shown::path(path),
+        }
+    }
+
+    pub(crate) fn stdin() -> Self {
+        Self {
+            path: None,
+            name: "standard input".to_owned(),
+        }
+    }
+
+    /// What it is called in a message.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// All of it. What has no end is given up once it is larger than `most` bytes.
+    ///
+    /// # Errors
+    /// If it cannot be read, or is larger.
+    pub(crate) fn bytes(&self, most: usize) -> io::Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        let mut read = |source: &mut dyn Read| {
+            // A little more is enough to know that it is too large.
+            source.take(most as u64 + 1).read_to_end(&mut bytes)
+        };
+        match &self.path {
+            None => read(&mut io::stdin().lock())?,
+            Some(path) => read(&mut File::open(path)?)?,
+        };
+        if bytes.len() > most {
+            let why = format!("it holds more than {} MiB", most >> 20);
+            return Err(io::Error::new(io::ErrorKind::FileTooLarge, why));
+        }
+        Ok(bytes)
+    }
+
+    /// All of it as a text; see [`Input::bytes`].
+    ///
+    /// # Errors
+    /// As there; or that it is no UTF-8.
+    pub(crate) fn text(&self, most: usize) -> io::Result<String> {
+        String::from_utf8(self.bytes(most)?)
+            .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is no UTF-8 text"))
+    }
+
+    /// Its JSON, which is no larger than that of any run.
+    ///
+    /// # Errors
+    /// That it cannot be read, is larger, or is not JSON.
+    pub(crate) fn json(&self) -> anyhow::Result<JsonText> {
+        let name = &self.name;
+        let bytes = self
+            .bytes(MAX_RUN_BYTES)
+            .with_context(|| format!("cannot read {name}"))?;
+        JsonText::parse(&bytes).with_context(|| format!("{name} is not JSON"))
+    }
+
+    /// The document that it holds.
+    ///
+    /// # Errors
+    /// As [`Input::json`]; or every reason why it is none.
+    pub(crate) fn document(&self) -> anyhow::Result<Document> {
+        Document::parse(&self.json()?).map_err(|faults| {
+            let name = &self.name;
+            anyhow::anyhow!("{name} holds no document that fits{}", lines(&faults))
+        })
+    }
+}
+
+/// Faults, or whatever is told one by one: each on a line of its own, below what was said before. A
+/// stranger's words in it begin no other line, which a CI could take for an order.
+pub(crate) fn lines(all: impl IntoIterator<Item: fmt::Display>) -> String {
+    let lines = all
+        .into_iter()
+        .map(|one| format!("\n  {}", tame(&one.to_string())));
+    lines.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_has_no_end_is_given_up() {
+        let endless = Input::of(Path::new("/dev/zero"));
+        let error = endless.bytes(1 << 20).unwrap_err();
+        assert_eq!(error.to_string(), "it holds more than 1 MiB");
+        let json = format!("{:#}", endless.json().unwrap_err());
+        assert_eq!(json, "cannot read `/dev/zero`: it holds more than 64 MiB");
+    }
+
+    #[test]
+    fn a_stranger_begins_no_line() {
+        assert_eq!(
+            lines(["a", "b\n::error::c"]),
+            "\n  a\n  b\u{fffd}::error::c"
+        );
+    }
+
+    #[test]
+    fn what_fits_to_the_byte_is_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("text");
+        std::fs::write(&path, "abc").unwrap();
+        let input = Input::of(&path);
+        assert_eq!(input.text(3).unwrap(), "abc");
+        assert!(input.text(2).is_err());
+        std::fs::write(&path, b"\xff").unwrap();
+        assert_eq!(
+            input.text(3).unwrap_err().to_string(),
+            "it is no UTF-8 text"
+        );
+    }
+}
