@@ -12,7 +12,6 @@
 //! - [`store`]: the runs and the questions asked of them, alone in knowing SQL
 //! - [`http`]: routes, extractors that prove a right, problems, OpenAPI; no SQL, no statistics
 //! - [`client`]: the API from the other side, for the commands
-//! - [`config`]: every flag and environment variable of the service; opens nothing
 //! - [`commands`]: one file a subcommand: flags, a call, an outcome
 //! - `terminal`, `files`, `provenance`: what several commands share: output that is safe to print,
 //!   files that are read and written whole, and where a measurement comes from
@@ -22,7 +21,6 @@ pub mod client;
 mod clock;
 pub mod collect;
 pub mod commands;
-pub mod config;
 pub mod domain;
 mod files;
 pub mod http;

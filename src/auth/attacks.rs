@@ -599,7 +599,7 @@ mod files {
     use std::path::PathBuf;
 
     use super::*;
-    use crate::config::{PublicKeyFile, SecretPath, TokenSettings};
+    use crate::auth::{PublicKeyFile, SecretPath, TokenSettings};
 
     struct Folder(tempfile::TempDir);
 

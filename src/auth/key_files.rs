@@ -7,9 +7,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::{
-    KeyRing, PublicKeyError, Secret, SecretError, SecretFile, load_or_create_secret, load_secret,
+    KeyRing, PublicKeyError, PublicKeyFile, Secret, SecretError, SecretFile, SecretPath,
+    TokenSettings, load_or_create_secret, load_secret,
 };
-use crate::config::{PublicKeyFile, SecretPath, TokenSettings};
 
 /// A key ring and what was noticed while its files were read.
 #[derive(Debug)]

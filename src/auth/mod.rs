@@ -11,6 +11,7 @@ mod grant;
 mod key_files;
 mod key_ring;
 mod secret;
+mod settings;
 
 #[cfg(test)]
 mod attacks;
@@ -26,3 +27,4 @@ pub use secret::{
     MIN_SECRET_BYTES, Secret, SecretError, SecretFile, load_or_create_secret, load_secret,
     make_data_dir,
 };
+pub use settings::{PublicKeyFile, SecretPath, TokenSettings};

@@ -8,6 +8,8 @@
 mod error;
 mod retry;
 mod runs;
+mod server_url;
+mod token;
 
 use std::sync::Once;
 use std::time::{Duration, Instant};
@@ -19,12 +21,13 @@ use reqwest::{Method, RequestBuilder, StatusCode, redirect};
 use serde::de::DeserializeOwned;
 use url::Url;
 
-use crate::config::{ServerUrl, Token};
 use crate::domain::{Run, Scope};
 use crate::http::{HistoryAnswer, RecordAnswer};
 
 pub use error::{ClientError, Conflict};
 pub use runs::RunsPage;
+pub use server_url::ServerUrl;
+pub use token::{Token, TokenTextError};
 
 pub(crate) use error::token_advice;
 

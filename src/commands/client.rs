@@ -8,9 +8,10 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 
+use super::flags::{ClientArgs, TOKEN_VARIABLE};
 use crate::auth::MAX_TOKEN_BYTES;
+use crate::client::Token;
 use crate::client::{Client, ClientError, ClientSettings};
-use crate::config::{ClientArgs, TOKEN_VARIABLE, Token};
 use crate::terminal::shown;
 
 /// The client that `args` name.

@@ -12,7 +12,7 @@ use serde_json::Value as Json;
 use super::history::{bound, name_or_any};
 use super::{Outcome, client};
 use crate::client::{Client, RunsPage};
-use crate::config::ClientArgs;
+use crate::commands::flags::ClientArgs;
 use crate::domain::{
     Arch, Branch, CommitSha, Distro, Fault, HostClass, JsonText, Pipeline, Repo, Run, Tag, Workload,
 };

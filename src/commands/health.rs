@@ -7,7 +7,7 @@ use clap::Args;
 use super::{Outcome, print};
 
 use crate::client::{Client, ClientSettings};
-use crate::config::ServerArgs;
+use crate::commands::flags::ServerArgs;
 
 /// Less than what container engines give a health check.
 const TIMEOUT: Duration = Duration::from_secs(3);

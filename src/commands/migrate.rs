@@ -4,7 +4,7 @@ use anyhow::Context as _;
 
 use super::{Outcome, print};
 
-use crate::config::{DatabaseSettings, MigrateArgs};
+use crate::commands::flags::{DatabaseSettings, MigrateArgs};
 
 pub(super) fn run(args: MigrateArgs) -> anyhow::Result<Outcome> {
     let settings = DatabaseSettings::try_from(args)?;

@@ -5,6 +5,7 @@ mod backfill;
 mod client;
 mod document;
 mod export;
+mod flags;
 mod gate;
 mod health;
 mod history;
@@ -22,7 +23,8 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use crate::config::{LogSettings, MigrateArgs, ServeArgs};
+use crate::terminal::logging::LogSettings;
+use flags::{MigrateArgs, ServeArgs};
 
 pub use parse::parse;
 

@@ -12,8 +12,9 @@ use tokio::sync::Semaphore;
 
 use super::{Outcome, print, welcome};
 
+use super::flags::{DatabaseSettings, ServeArgs, ServeSettings};
+use crate::auth::TokenSettings;
 use crate::auth::{KeyRing, LoadedKeys, make_data_dir};
-use crate::config::{DatabaseSettings, ServeArgs, ServeSettings, TokenSettings};
 use crate::http::{self, AppState, Connections, Keys, Readiness, RequestLimits, Telemetry};
 use crate::store::{Store, StoreOptions};
 

@@ -7,7 +7,7 @@ use clap::Args;
 
 use super::{Outcome, client, print};
 use crate::client::{Client, ClientError, token_advice};
-use crate::config::ClientArgs;
+use crate::commands::flags::ClientArgs;
 use crate::domain::{
     Branch, Change, CommitSha, Document, Patchset, Pipeline, Provenance, Repo, Run, RunDate, Scope,
     Tag, Upload,

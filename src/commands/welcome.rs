@@ -3,7 +3,8 @@
 use std::env;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-use crate::config::{SecretPath, ServeSettings};
+use super::flags::ServeSettings;
+use crate::auth::SecretPath;
 
 const SAMPLE: &str = r#"{"workload": "perf", "repo": "sample", "branch": "main", "commit_sha": "0123456789abcdef0123456789abcdef01234567", "pipeline": "promote", "distro": "trixie", "arch": "amd64", "host_class": "callgrind", "run_date": "2026-11-30T09:00:00Z", "succeeded": true, "metrics": [{"metric_key": "callgrind.ir", "value": 1234567890}]}"#;
 

@@ -10,6 +10,7 @@ mod health;
 mod history;
 mod layers;
 mod openapi;
+mod origin;
 mod params;
 mod problem;
 mod query_schema;
@@ -30,6 +31,7 @@ use utoipa_axum::routes;
 
 pub use history::{HistoryAnswer, MetricPoints, PointBody, SeriesKey};
 pub use openapi::document as openapi_document;
+pub use origin::Origin;
 pub use params::{DEFAULT_LIMIT, MAX_LIMIT};
 pub use problem::{ProblemBody, Slug};
 pub use run_list::{ListedRunBody, RunsAnswer};

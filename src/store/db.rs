@@ -20,8 +20,7 @@ use sqlx::sqlite::{
 use sqlx::{AssertSqlSafe, Connection, FromRow, MySql, Pool, Sqlite};
 
 use super::pool::{self, ServerConnection, ServerPool};
-use super::{PoolUse, StoreError, StoreOptions};
-use crate::config::{DatabaseScheme, DatabaseUrl};
+use super::{DatabaseScheme, DatabaseUrl, PoolUse, StoreError, StoreOptions};
 use crate::domain::Value;
 
 /// A pool of connections to one database.

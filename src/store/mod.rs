@@ -9,6 +9,7 @@
 //! time is up; every one of them may run twice without harm.
 
 mod catalog;
+mod database_url;
 mod db;
 mod error;
 mod heads;
@@ -29,8 +30,7 @@ use backon::{ExponentialBuilder, Retryable};
 use db::Db;
 use writer::Writer;
 
-use crate::config::DatabaseUrl;
-
+pub use database_url::{DatabaseScheme, DatabaseUrl, DatabaseUrlError, redact};
 pub use error::StoreError;
 pub use heads::{Position, RunHead, TagFilter};
 pub use history::{

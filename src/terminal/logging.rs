@@ -1,11 +1,83 @@
 //! Logs go to standard error, so that standard output is a command's result and nothing else.
 
+use std::fmt;
 use std::io::{self, IsTerminal};
+use std::str::FromStr;
 
 use anyhow::Context as _;
+use clap::{Args, ValueEnum};
 use tracing_subscriber::EnvFilter;
 
-use crate::config::{LogFormat, LogSettings};
+const LOGS: &str = "Logs";
+
+/// How a log line looks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LogFormat {
+    /// Text if standard error is a terminal, JSON otherwise.
+    #[default]
+    Auto,
+    /// Lines for people.
+    Text,
+    /// One JSON object a line.
+    Json,
+}
+
+/// What is logged, to standard error, and how. The same for every command.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = LOGS)]
+pub(crate) struct LogSettings {
+    /// What to log: error, warn, info, debug, trace or off, or `part=level` with commas between
+    // A global argument is found by its id in every command, so no flag of one may have it.
+    #[arg(
+        id = "log",
+        long = "log",
+        env = "PERF_TRACKING_LOG",
+        value_name = "FILTER",
+        default_value = "info",
+        global = true
+    )]
+    pub(crate) filter: LogFilter,
+
+    /// How log lines look
+    #[arg(
+        id = "log-format",
+        long = "log-format",
+        env = "PERF_TRACKING_LOG_FORMAT",
+        value_name = "FORMAT",
+        default_value = "auto",
+        global = true
+    )]
+    pub(crate) format: LogFormat,
+}
+
+/// What is logged.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct LogFilter(String);
+
+impl fmt::Display for LogFilter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl FromStr for LogFilter {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        const FORM: &str = "write error, warn, info, debug, trace or off, \
+                            or `part=level` with commas between";
+        // The filter takes a word that is no level for a part, and logs all of it and nothing else.
+        let levels = ["error", "warn", "info", "debug", "trace", "off"];
+        let lone_word = text.chars().all(char::is_alphanumeric);
+        if lone_word && !levels.contains(&text.to_ascii_lowercase().as_str()) {
+            return Err(FORM.to_owned());
+        }
+        match EnvFilter::try_new(text) {
+            Ok(_) => Ok(Self(text.to_owned())),
+            Err(error) => Err(format!("{error}; {FORM}")),
+        }
+    }
+}
 
 /// Starts logging; once in a process.
 pub(crate) fn start(settings: &LogSettings) -> anyhow::Result<()> {

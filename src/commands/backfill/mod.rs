@@ -21,7 +21,7 @@ use tokio::sync::mpsc;
 use super::{Outcome, client, print};
 use crate::client::token_advice;
 use crate::collect::Kind;
-use crate::config::ClientArgs;
+use crate::commands::flags::ClientArgs;
 use crate::domain::{
     Arch, Branch, CommitSha, Distro, HostClass, Pipeline, Repo, Run, Scope, Tag, Workload,
 };

@@ -12,7 +12,7 @@ use anyhow::Context as _;
 use clap::{Args, Subcommand};
 
 use super::Outcome;
-use crate::config::ClientArgs;
+use crate::commands::flags::ClientArgs;
 use crate::domain::{Branch, CommitSha, Document, Pipeline, Repo, Series};
 use crate::files::input::{Input, MAX_RUN_BYTES, lines};
 use crate::judge::{self, Candidate, Conclusion, History, Policy};

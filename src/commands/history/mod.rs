@@ -10,7 +10,7 @@ use clap::{Args, ValueEnum};
 use super::{Outcome, client, print};
 
 use crate::client::{Answer, Window};
-use crate::config::ClientArgs;
+use crate::commands::flags::ClientArgs;
 use crate::domain::{
     Arch, Branch, DateBound, DimKey, Distro, HostClass, MetricKey, NameError, Pipeline, Repo,
     RunDateError, Tag, Workload, any_or,

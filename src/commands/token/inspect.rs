@@ -11,11 +11,12 @@ use chrono::{DateTime, SecondsFormat, SubsecRound as _, TimeDelta, Utc};
 use clap::Args;
 use serde_json::{Value as Json, json};
 
+use crate::auth::TokenSettings;
 use crate::auth::{KeyRing, Peek, TokenError, peek};
 use crate::clock;
 use crate::commands::client::token_text;
+use crate::commands::flags::{DataDirArgs, TOKEN_VARIABLE, TokenArgs};
 use crate::commands::{Outcome, print};
-use crate::config::{DataDirArgs, TOKEN_VARIABLE, TokenArgs, TokenSettings};
 use crate::terminal::shown::looks_like_token;
 
 /// Show what a token says and whether the keys here accept it

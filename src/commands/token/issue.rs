@@ -5,10 +5,11 @@ use std::time::Duration;
 
 use clap::Args;
 
+use crate::auth::TokenSettings;
 use crate::auth::{KeyRing, LoadedKeys, Narrow, Subject, TokenRequest};
 use crate::clock;
+use crate::commands::flags::{DataDirArgs, SecretArgs, parse_duration};
 use crate::commands::{Outcome, print};
-use crate::config::{DataDirArgs, SecretArgs, TokenSettings, parse_duration};
 use crate::domain::{Branch, Pipeline, Repo, Scope, Workload};
 
 /// Make a token and print it, alone, on standard output

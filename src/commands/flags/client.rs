@@ -8,28 +8,25 @@
 use std::ffi::OsString;
 use std::fmt;
 use std::path::PathBuf;
-use std::str::FromStr;
 use std::time::Duration;
 
 use clap::Args;
 use clap::builder::{OsStringValueParser, TypedValueParser as _};
-use url::Url;
 
 use super::SettingError;
 use super::value::{parse_duration, parse_positive_duration};
+use crate::client::ServerUrl;
 
 /// The environment variable that holds the token itself.
-pub const TOKEN_VARIABLE: &str = "PERF_TRACKING_TOKEN";
+pub(in crate::commands) const TOKEN_VARIABLE: &str = "PERF_TRACKING_TOKEN";
 
 const SERVICE: &str = "Service";
 const SERVER_NAME: &str = "--server (PERF_TRACKING_URL)";
-const SERVER_FORM: &str = "write scheme, host and maybe a port and a path, such as \
-                           https://perf.example.org";
 
 /// Where the service is, as the command line has it.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = SERVICE)]
-pub struct ServerArgs {
+pub(in crate::commands) struct ServerArgs {
     /// Address of the service
     ///
     /// Reached through the proxy that HTTP_PROXY, HTTPS_PROXY and NO_PROXY name, if any, except on
@@ -48,20 +45,16 @@ pub struct ServerArgs {
 /// How to reach the service, as the command line has it.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = SERVICE)]
-pub struct ClientArgs {
+pub(in crate::commands) struct ClientArgs {
     #[command(flatten)]
-    #[expect(
-        missing_docs,
-        reason = "a doc comment here would replace the help of the command"
-    )]
-    pub server: ServerArgs,
+    pub(in crate::commands) server: ServerArgs,
 
     /// File with the token [default: the token in the variable PERF_TRACKING_TOKEN, if it is set]
     ///
     /// The token itself is never an argument, which other users of the machine could read. The
     /// file wins over the variable. A service that lets everyone read takes reads without a token.
     #[arg(long, env = "PERF_TRACKING_TOKEN_FILE", value_name = "FILE")]
-    pub token_file: Option<PathBuf>,
+    pub(in crate::commands) token_file: Option<PathBuf>,
 
     /// How long to try again while the service cannot be reached or cannot answer; 0s tries once
     ///
@@ -77,7 +70,7 @@ pub struct ClientArgs {
         default_value = "2m",
         value_parser = parse_duration
     )]
-    pub retry_for: Duration,
+    pub(in crate::commands) retry_for: Duration,
 
     /// How long one try may take, from the connection to the last byte of the answer
     #[arg(
@@ -87,38 +80,19 @@ pub struct ClientArgs {
         default_value = "75s",
         value_parser = parse_positive_duration
     )]
-    pub timeout: Duration,
+    pub(in crate::commands) timeout: Duration,
 }
-
-/// The service's address: a scheme, a host, and maybe a port and a path. Holds no secret.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ServerUrl(Url);
 
 /// Whatever stands on the command line. Taken as it is, since clap would show what it refuses.
 #[derive(Clone)]
 struct RawServerUrl(OsString);
-
-/// A bearer token. `Debug` never shows it.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Token(String);
-
-/// Why a text is not a token. Holds nothing of the text.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum ClientTokenError {
-    /// Nothing but a line end.
-    #[error("holds no token")]
-    Empty,
-    /// What no header can carry as it is.
-    #[error("holds more than a token: white space, control characters or letters beyond ASCII")]
-    Characters,
-}
 
 impl ServerArgs {
     /// The address.
     ///
     /// # Errors
     /// If it is none that requests can be sent to.
-    pub fn check(self) -> Result<ServerUrl, SettingError> {
+    pub(in crate::commands) fn check(self) -> Result<ServerUrl, SettingError> {
         let text = self.server.0.to_string_lossy().into_owned();
         text.parse().map_err(|detail| SettingError {
             name: SERVER_NAME,
@@ -134,96 +108,6 @@ impl fmt::Debug for RawServerUrl {
             Ok(url) => write!(f, "RawServerUrl({url})"),
             Err(_) => f.write_str("RawServerUrl(not shown)"),
         }
-    }
-}
-
-impl FromStr for ServerUrl {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let Ok(url) = Url::parse(text) else {
-            let shown = if text.contains('@') {
-                "the address"
-            } else {
-                text
-            };
-            return Err(format!("`{shown}` cannot be read; {SERVER_FORM}"));
-        };
-        if !url.username().is_empty() || url.password().is_some() || text.contains('@') {
-            return Err(
-                "the address holds a user or a password, which the service does not take; \
-                 leave out what stands before the `@`, and give a token"
-                    .to_owned(),
-            );
-        }
-        let speaks_http = matches!(url.scheme(), "http" | "https");
-        if !speaks_http || url.query().is_some() || url.fragment().is_some() {
-            return Err(format!(
-                "`{text}` is no address of a service; {SERVER_FORM}"
-            ));
-        }
-        Ok(Self(url))
-    }
-}
-
-impl ServerUrl {
-    /// The address of a path of the service, which may itself live under a path.
-    pub fn join(&self, path: &str) -> Url {
-        let mut url = self.0.clone();
-        let base = self.0.path().trim_end_matches('/');
-        url.set_path(&format!("{base}{path}"));
-        url
-    }
-
-    /// Whether the connection is one of TLS.
-    pub fn is_https(&self) -> bool {
-        self.0.scheme() == "https"
-    }
-
-    /// Whether the service is on this very machine, where no proxy stands between.
-    pub fn is_loopback(&self) -> bool {
-        match self.0.host() {
-            Some(url::Host::Domain(name)) => name == "localhost",
-            Some(url::Host::Ipv4(ip)) => ip.is_loopback(),
-            Some(url::Host::Ipv6(ip)) => ip.is_loopback(),
-            None => false,
-        }
-    }
-}
-
-impl fmt::Display for ServerUrl {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.0.as_str().trim_end_matches('/'))
-    }
-}
-
-impl Token {
-    /// The token, for the header of a request and nothing else.
-    pub fn expose(&self) -> &str {
-        &self.0
-    }
-}
-
-impl FromStr for Token {
-    type Err = ClientTokenError;
-
-    /// Takes one line end at the end, which files and shells leave there.
-    fn from_str(text: &str) -> Result<Self, ClientTokenError> {
-        let text = text.strip_suffix('\n').unwrap_or(text);
-        let text = text.strip_suffix('\r').unwrap_or(text);
-        if text.is_empty() {
-            return Err(ClientTokenError::Empty);
-        }
-        if !text.bytes().all(|byte| byte.is_ascii_graphic()) {
-            return Err(ClientTokenError::Characters);
-        }
-        Ok(Self(text.to_owned()))
-    }
-}
-
-impl fmt::Debug for Token {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Token(not shown)")
     }
 }
 
@@ -261,19 +145,6 @@ mod tests {
     }
 
     #[test]
-    fn paths_go_below_the_address() {
-        for (server, joined) in [
-            ("http://h:81", "http://h:81/v1/runs"),
-            ("http://h:81/", "http://h:81/v1/runs"),
-            ("https://h/perf", "https://h/perf/v1/runs"),
-            ("https://h/perf/", "https://h/perf/v1/runs"),
-        ] {
-            let url: ServerUrl = server.parse().unwrap();
-            assert_eq!(url.join("/v1/runs").as_str(), joined);
-        }
-    }
-
-    #[test]
     fn an_address_that_does_not_fit_is_refused_without_its_password() {
         for (text, said) in [
             ("perf.example.org", "cannot be read; write scheme"),
@@ -301,21 +172,6 @@ mod tests {
                 !error.contains("hunter2") && !debug.contains("hunter2"),
                 "{debug}"
             );
-        }
-    }
-
-    #[test]
-    fn a_token_is_one_line_and_never_shown() {
-        for text in ["a.b.c", "a.b.c\n", "a.b.c\r\n"] {
-            let token: Token = text.parse().unwrap();
-            assert_eq!(token.expose(), "a.b.c");
-            assert_eq!(format!("{token:?}"), "Token(not shown)");
-        }
-        for text in ["", "\n", "\r\n"] {
-            assert_eq!(text.parse::<Token>(), Err(ClientTokenError::Empty));
-        }
-        for text in ["a b", "a\n\n", " a", "a\t", "a\0", "a\u{7f}", "é", "a\nb\n"] {
-            assert_eq!(text.parse::<Token>(), Err(ClientTokenError::Characters));
         }
     }
 }

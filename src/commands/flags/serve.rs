@@ -1,28 +1,30 @@
-//! Every flag and environment variable of the service and of the commands that call it. Opens
-//! nothing.
+//! The flags of the service and of what works on its database and its keys, and what they come to.
 //!
 //! `…Args` are what clap reads; `…Settings` are what they come to once they have been checked.
 //! A wrong value is refused with the setting's name, the value unless it may hold a secret, and
 //! what to write instead.
 
-mod client;
-mod database_url;
-mod value;
-
+use std::ffi::OsString;
+use std::fmt;
 use std::io;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::builder::{OsStringValueParser, TypedValueParser as _};
-use clap::{ArgAction, Args, ValueEnum};
+use clap::{ArgAction, Args};
 
-pub use client::{ClientArgs, ClientTokenError, ServerArgs, ServerUrl, TOKEN_VARIABLE, Token};
-pub use database_url::{DatabaseScheme, DatabaseUrl};
-pub use value::{ByteCount, LogFilter, Origin, PublicKeyFile, parse_duration};
+use super::SettingError;
+use super::value::{
+    ByteCount, parse_boolean, parse_duration, parse_listen, parse_positive_duration,
+};
+use crate::auth::{PublicKeyFile, SecretPath, TokenSettings};
+use crate::http::Origin;
+use crate::store::{DatabaseUrl, redact};
 
-use database_url::{PASSWORD_FILE_NAME, RawDatabaseUrl};
-use value::{parse_boolean, parse_listen, parse_positive_duration};
+const DATABASE_URL_NAME: &str = "--database-url (PERF_TRACKING_DATABASE_URL)";
+
+const PASSWORD_FILE_NAME: &str = "--database-password-file (PERF_TRACKING_DATABASE_PASSWORD_FILE)";
 
 /// The secret's name in the data folder.
 const SECRET_FILE_NAME: &str = "token-secret";
@@ -35,7 +37,6 @@ const CLIENTS: &str = "Who may connect";
 const DATABASE: &str = "Database";
 const TOKENS: &str = "Tokens";
 const LIMITS: &str = "Limits";
-const LOGS: &str = "Logs";
 
 const SERVE_EXAMPLES: &str = "\
 Examples:
@@ -49,20 +50,10 @@ Examples:
   With a new token secret, while tokens of the old one still count:
     perf-tracking serve --token-secret-file new --former-token-secret-file old";
 
-/// A setting whose value does not fit. Holds no secret.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{name}: {detail}")]
-pub struct SettingError {
-    /// The flag and its environment variable.
-    pub name: &'static str,
-    /// The value, what is wrong with it, and what to write instead.
-    pub detail: String,
-}
-
 /// Where the service keeps what it makes.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = DATA)]
-pub struct DataDirArgs {
+pub(in crate::commands) struct DataDirArgs {
     /// Folder for what the service makes: the database and the token secret
     ///
     /// Made at the first start, for its owner alone.
@@ -72,13 +63,13 @@ pub struct DataDirArgs {
         value_name = "FOLDER",
         default_value = "./perf-tracking-data"
     )]
-    pub data_dir: PathBuf,
+    pub(in crate::commands) data_dir: PathBuf,
 }
 
 /// The database, as the command line has it.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = DATABASE)]
-pub struct DatabaseArgs {
+pub(in crate::commands) struct DatabaseArgs {
     /// Where runs are kept [default: a SQLite file in the data folder]
     ///
     /// sqlite://FILE                         one machine, no set-up
@@ -97,7 +88,7 @@ pub struct DatabaseArgs {
         value_name = "URL",
         hide_env_values = true,
         verbatim_doc_comment,
-        value_parser = OsStringValueParser::new().map(RawDatabaseUrl::new)
+        value_parser = OsStringValueParser::new().map(RawDatabaseUrl)
     )]
     database_url: Option<RawDatabaseUrl>,
 
@@ -119,7 +110,7 @@ pub struct DatabaseArgs {
         default_value = "16",
         value_parser = clap::value_parser!(u32).range(1..=10_000)
     )]
-    pub database_connections: u32,
+    pub(in crate::commands) database_connections: u32,
 
     /// How long to wait for the database before a request is told to come back
     #[arg(
@@ -129,31 +120,50 @@ pub struct DatabaseArgs {
         default_value = "10s",
         value_parser = parse_positive_duration
     )]
-    pub database_timeout: Duration,
+    pub(in crate::commands) database_timeout: Duration,
+}
+
+/// The address as it stands on the command line. Clap would show an address that it refuses, with
+/// the password, so clap takes any text and [`RawDatabaseUrl::check`] reads it.
+#[derive(Clone)]
+struct RawDatabaseUrl(OsString);
+
+impl RawDatabaseUrl {
+    fn check(self) -> Result<DatabaseUrl, SettingError> {
+        let fault = SettingError::of(DATABASE_URL_NAME);
+        let Ok(text) = self.0.into_string() else {
+            return Err(fault("the value is not UTF-8"));
+        };
+        text.parse::<DatabaseUrl>()
+            .map_err(SettingError::of(DATABASE_URL_NAME))
+    }
+}
+
+impl fmt::Debug for RawDatabaseUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let shown = redact(&self.0.to_string_lossy());
+        write!(f, "RawDatabaseUrl({shown})")
+    }
 }
 
 /// The secret that signs tokens, as the command line has it.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = TOKENS)]
-pub struct SecretArgs {
+pub(in crate::commands) struct SecretArgs {
     /// File with the secret that signs tokens [default: `token-secret` in the data folder]
     ///
     /// Its bytes, without a line end, are the secret; at least 32 of them. Without this setting
     /// the first start of the service makes one.
     #[arg(long, env = "PERF_TRACKING_TOKEN_SECRET_FILE", value_name = "FILE")]
-    pub token_secret_file: Option<PathBuf>,
+    pub(in crate::commands) token_secret_file: Option<PathBuf>,
 }
 
 /// The keys that tokens are checked with, as the command line has them.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = TOKENS)]
-pub struct TokenArgs {
+pub(in crate::commands) struct TokenArgs {
     #[command(flatten)]
-    #[expect(
-        missing_docs,
-        reason = "a doc comment here would replace the help of the command"
-    )]
-    pub secret: SecretArgs,
+    pub(in crate::commands) secret: SecretArgs,
 
     /// File with a secret that signed tokens until it was replaced; repeatable, or commas between
     ///
@@ -165,7 +175,7 @@ pub struct TokenArgs {
         value_name = "FILE",
         value_delimiter = ','
     )]
-    pub former_token_secret_files: Vec<PathBuf>,
+    pub(in crate::commands) former_token_secret_files: Vec<PathBuf>,
 
     /// Ed25519 public key in PEM form, for tokens made elsewhere; repeatable, or commas between
     ///
@@ -176,17 +186,17 @@ pub struct TokenArgs {
         value_name = "KID=FILE",
         value_delimiter = ','
     )]
-    pub token_public_keys: Vec<PublicKeyFile>,
+    pub(in crate::commands) token_public_keys: Vec<PublicKeyFile>,
 
     /// File with the ids (`jti`) of tokens that are refused, one a line, comments after `#`
     #[arg(long, env = "PERF_TRACKING_REVOKED_TOKENS_FILE", value_name = "FILE")]
-    pub revoked_tokens_file: Option<PathBuf>,
+    pub(in crate::commands) revoked_tokens_file: Option<PathBuf>,
 }
 
 /// The limits that keep one client from costing the others anything.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = LIMITS)]
-pub struct Limits {
+pub(in crate::commands) struct Limits {
     /// Largest body of a request, in bytes or with KiB, MiB or GiB; a larger one is answered 413
     #[arg(
         long = "max-body-bytes",
@@ -194,7 +204,7 @@ pub struct Limits {
         value_name = "SIZE",
         default_value = "4MiB"
     )]
-    pub max_body: ByteCount,
+    pub(in crate::commands) max_body: ByteCount,
 
     /// How long a request may take to arrive, its head and its body each, and an answer to be made
     ///
@@ -207,7 +217,7 @@ pub struct Limits {
         default_value = "30s",
         value_parser = parse_positive_duration
     )]
-    pub request_timeout: Duration,
+    pub(in crate::commands) request_timeout: Duration,
 
     /// Requests worked on at a time; one more is answered 503 with `Retry-After`
     #[arg(
@@ -217,7 +227,7 @@ pub struct Limits {
         default_value = "256",
         value_parser = clap::value_parser!(u32).range(1..=1_000_000)
     )]
-    pub max_concurrent_requests: u32,
+    pub(in crate::commands) max_concurrent_requests: u32,
 
     /// Connections open at a time; one more waits until another closes
     #[arg(
@@ -227,7 +237,7 @@ pub struct Limits {
         default_value = "1024",
         value_parser = clap::value_parser!(u32).range(1..=1_000_000)
     )]
-    pub max_connections: u32,
+    pub(in crate::commands) max_connections: u32,
 
     /// How long a stopping service waits for the requests that it has; 0s waits for none
     #[arg(
@@ -237,47 +247,7 @@ pub struct Limits {
         default_value = "30s",
         value_parser = parse_duration
     )]
-    pub shutdown_grace: Duration,
-}
-
-/// How a log line looks.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum LogFormat {
-    /// Text if standard error is a terminal, JSON otherwise.
-    #[default]
-    Auto,
-    /// Lines for people.
-    Text,
-    /// One JSON object a line.
-    Json,
-}
-
-/// What is logged, to standard error, and how. The same for every command.
-#[derive(Args, Clone, Debug)]
-#[command(next_help_heading = LOGS)]
-pub struct LogSettings {
-    /// What to log: error, warn, info, debug, trace or off, or `part=level` with commas between
-    // A global argument is found by its id in every command, so no flag of one may have it.
-    #[arg(
-        id = "log",
-        long = "log",
-        env = "PERF_TRACKING_LOG",
-        value_name = "FILTER",
-        default_value = "info",
-        global = true
-    )]
-    pub filter: LogFilter,
-
-    /// How log lines look
-    #[arg(
-        id = "log-format",
-        long = "log-format",
-        env = "PERF_TRACKING_LOG_FORMAT",
-        value_name = "FORMAT",
-        default_value = "auto",
-        global = true
-    )]
-    pub format: LogFormat,
+    pub(in crate::commands) shutdown_grace: Duration,
 }
 
 /// Start the service: store runs, answer history, guard both
@@ -290,7 +260,7 @@ pub struct LogSettings {
 /// it has. Reads its token files anew on SIGHUP.
 #[derive(Args, Clone, Debug)]
 #[command(after_long_help = SERVE_EXAMPLES)]
-pub struct ServeArgs {
+pub(in crate::commands) struct ServeArgs {
     /// Address and port to listen on; port 0 takes a free one
     #[arg(
         long,
@@ -299,28 +269,16 @@ pub struct ServeArgs {
         default_value = "127.0.0.1:8080",
         value_parser = parse_listen
     )]
-    pub listen: SocketAddr,
+    pub(in crate::commands) listen: SocketAddr,
 
     #[command(flatten)]
-    #[expect(
-        missing_docs,
-        reason = "a doc comment here would replace the help of the command"
-    )]
-    pub data: DataDirArgs,
+    pub(in crate::commands) data: DataDirArgs,
 
     #[command(flatten)]
-    #[expect(
-        missing_docs,
-        reason = "a doc comment here would replace the help of the command"
-    )]
-    pub database: DatabaseArgs,
+    pub(in crate::commands) database: DatabaseArgs,
 
     #[command(flatten)]
-    #[expect(
-        missing_docs,
-        reason = "a doc comment here would replace the help of the command"
-    )]
-    pub tokens: TokenArgs,
+    pub(in crate::commands) tokens: TokenArgs,
 
     /// Let everyone read; writes need a token as ever
     #[arg(
@@ -330,7 +288,7 @@ pub struct ServeArgs {
         value_parser = parse_boolean,
         help_heading = CLIENTS
     )]
-    pub public_read: bool,
+    pub(in crate::commands) public_read: bool,
 
     /// Web origin whose pages may read from the service, such as `https://perf.example.org`;
     /// repeatable, or commas between
@@ -341,14 +299,10 @@ pub struct ServeArgs {
         value_delimiter = ',',
         help_heading = CLIENTS
     )]
-    pub cors_origins: Vec<Origin>,
+    pub(in crate::commands) cors_origins: Vec<Origin>,
 
     #[command(flatten)]
-    #[expect(
-        missing_docs,
-        reason = "a doc comment here would replace the help of the command"
-    )]
-    pub limits: Limits,
+    pub(in crate::commands) limits: Limits,
 }
 
 /// Bring the database to the form that this version needs, and stop
@@ -356,88 +310,49 @@ pub struct ServeArgs {
 /// The service does this itself when it starts. A database that a newer version has changed is
 /// refused.
 #[derive(Args, Clone, Debug)]
-pub struct MigrateArgs {
+pub(in crate::commands) struct MigrateArgs {
     #[command(flatten)]
-    #[expect(
-        missing_docs,
-        reason = "a doc comment here would replace the help of the command"
-    )]
-    pub data: DataDirArgs,
+    pub(in crate::commands) data: DataDirArgs,
 
     #[command(flatten)]
-    #[expect(
-        missing_docs,
-        reason = "a doc comment here would replace the help of the command"
-    )]
-    pub database: DatabaseArgs,
-}
-
-/// Where the secret is that signs tokens.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum SecretPath {
-    /// In the data folder, where the service makes it.
-    InDataDir(PathBuf),
-    /// Where a setting says, which must be there.
-    Named(PathBuf),
-}
-
-impl SecretPath {
-    /// The file.
-    pub fn path(&self) -> &Path {
-        match self {
-            Self::InDataDir(path) | Self::Named(path) => path,
-        }
-    }
-}
-
-/// The files that a key ring is read from.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TokenSettings {
-    /// The secret that signs.
-    pub secret: SecretPath,
-    /// Secrets that signed before.
-    pub former_secrets: Vec<PathBuf>,
-    /// Public keys of others.
-    pub public_keys: Vec<PublicKeyFile>,
-    /// The ids of tokens that are refused.
-    pub revoked_tokens: Option<PathBuf>,
+    pub(in crate::commands) database: DatabaseArgs,
 }
 
 /// The database and how it is used.
 #[derive(Clone, Debug)]
-pub struct DatabaseSettings {
+pub(in crate::commands) struct DatabaseSettings {
     /// Where it is.
-    pub url: DatabaseUrl,
+    pub(in crate::commands) url: DatabaseUrl,
     /// The file with its password, if `url` has none.
-    pub password_file: Option<PathBuf>,
+    pub(in crate::commands) password_file: Option<PathBuf>,
     /// The most connections at a time.
-    pub connections: u32,
+    pub(in crate::commands) connections: u32,
     /// How long to wait for it.
-    pub timeout: Duration,
+    pub(in crate::commands) timeout: Duration,
 }
 
 /// All of `perf-tracking serve`, checked.
 #[derive(Clone, Debug)]
-pub struct ServeSettings {
+pub(in crate::commands) struct ServeSettings {
     /// Where to listen.
-    pub listen: SocketAddr,
+    pub(in crate::commands) listen: SocketAddr,
     /// The folder of what the service makes.
-    pub data_dir: PathBuf,
+    pub(in crate::commands) data_dir: PathBuf,
     /// The database.
-    pub database: DatabaseSettings,
+    pub(in crate::commands) database: DatabaseSettings,
     /// The keys.
-    pub tokens: TokenSettings,
+    pub(in crate::commands) tokens: TokenSettings,
     /// Whether reads need no token.
-    pub public_read: bool,
+    pub(in crate::commands) public_read: bool,
     /// The web origins whose pages may call.
-    pub cors_origins: Vec<Origin>,
+    pub(in crate::commands) cors_origins: Vec<Origin>,
     /// The limits.
-    pub limits: Limits,
+    pub(in crate::commands) limits: Limits,
 }
 
 impl SecretArgs {
     /// Where the secret is, given the data folder.
-    pub fn check(self, data: &DataDirArgs) -> SecretPath {
+    pub(in crate::commands) fn check(self, data: &DataDirArgs) -> SecretPath {
         match self.token_secret_file {
             Some(path) => SecretPath::Named(path),
             None => SecretPath::InDataDir(data.data_dir.join(SECRET_FILE_NAME)),
@@ -447,24 +362,12 @@ impl SecretArgs {
 
 impl TokenArgs {
     /// The files, given the data folder.
-    pub fn check(self, data: &DataDirArgs) -> TokenSettings {
+    pub(in crate::commands) fn check(self, data: &DataDirArgs) -> TokenSettings {
         TokenSettings {
             secret: self.secret.check(data),
             former_secrets: self.former_token_secret_files,
             public_keys: self.token_public_keys,
             revoked_tokens: self.revoked_tokens_file,
-        }
-    }
-}
-
-impl From<SecretPath> for TokenSettings {
-    /// One secret and no other key.
-    fn from(secret: SecretPath) -> Self {
-        Self {
-            secret,
-            former_secrets: Vec::new(),
-            public_keys: Vec::new(),
-            revoked_tokens: None,
         }
     }
 }
@@ -475,13 +378,18 @@ impl DatabaseArgs {
     /// # Errors
     /// If the URL is none that the store can open, the default file's name cannot be written in
     /// one, or a password's file is named that the URL has no place for.
-    pub fn check(self, data: &DataDirArgs) -> Result<DatabaseSettings, SettingError> {
+    pub(in crate::commands) fn check(
+        self,
+        data: &DataDirArgs,
+    ) -> Result<DatabaseSettings, SettingError> {
         let url = match self.database_url {
             Some(raw) => raw.check()?,
-            None => DatabaseUrl::sqlite_file(&data.data_dir.join(DATABASE_FILE_NAME))?,
+            None => DatabaseUrl::sqlite_file(&data.data_dir.join(DATABASE_FILE_NAME))
+                .map_err(SettingError::of("--data-dir (PERF_TRACKING_DATA_DIR)"))?,
         };
         if self.database_password_file.is_some() {
-            url.check_takes_password()?;
+            url.check_takes_password()
+                .map_err(SettingError::of(PASSWORD_FILE_NAME))?;
         }
         Ok(DatabaseSettings {
             url,
@@ -497,7 +405,7 @@ impl DatabaseSettings {
     ///
     /// # Errors
     /// If there is such a file and it cannot be read or does not hold a password.
-    pub fn whole_url(
+    pub(in crate::commands) fn whole_url(
         &self,
         read: impl FnOnce(&Path) -> io::Result<String>,
     ) -> Result<DatabaseUrl, SettingError> {
@@ -545,4 +453,5 @@ impl TryFrom<MigrateArgs> for DatabaseSettings {
 }
 
 #[cfg(test)]
+#[path = "serve_tests.rs"]
 mod tests;

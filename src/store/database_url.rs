@@ -1,21 +1,19 @@
 //! The database's address, which may hold a password.
 
-use std::ffi::OsString;
 use std::fmt;
 use std::path::Path;
+use std::str::FromStr;
 
 use percent_encoding::{NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use url::Url;
 
-use super::SettingError;
-
-const NAME: &str = "--database-url (PERF_TRACKING_DATABASE_URL)";
-
-pub(super) const PASSWORD_FILE_NAME: &str =
-    "--database-password-file (PERF_TRACKING_DATABASE_PASSWORD_FILE)";
-
 const FORMS: &str = "write sqlite://FILE, mysql://USER:PASSWORD@HOST/DATABASE or \
                      drizzle://USER@HOST/SCHEMA";
+
+/// Why a text is not a database's address. Holds no password.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct DatabaseUrlError(String);
 
 /// What speaks to the database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,12 +38,10 @@ impl DatabaseUrl {
     ///
     /// # Errors
     /// If the path is no UTF-8, which no URL can hold.
-    pub fn sqlite_file(path: &Path) -> Result<Self, SettingError> {
+    pub fn sqlite_file(path: &Path) -> Result<Self, DatabaseUrlError> {
         let Some(path) = path.to_str() else {
-            return Err(SettingError {
-                name: "--data-dir (PERF_TRACKING_DATA_DIR)",
-                detail: format!("`{}` is not UTF-8; name a folder that is", path.display()),
-            });
+            let detail = format!("`{}` is not UTF-8; name one that is", path.display());
+            return Err(DatabaseUrlError(detail));
         };
         // The rest of the path stands as it is; a URL would end it at these.
         let path = path
@@ -58,8 +54,11 @@ impl DatabaseUrl {
         })
     }
 
-    /// Whether a password can be added.
-    pub(super) fn check_takes_password(&self) -> Result<(), SettingError> {
+    /// Checks that a password can be added.
+    ///
+    /// # Errors
+    /// Why the address has no place for one.
+    pub fn check_takes_password(&self) -> Result<(), DatabaseUrlError> {
         let why = if self.scheme == DatabaseScheme::Sqlite {
             "is a file, which takes no password; leave the setting out"
         } else if Url::parse(&self.text).is_ok_and(|url| url.password().is_some()) {
@@ -67,15 +66,12 @@ impl DatabaseUrl {
         } else {
             return Ok(());
         };
-        Err(SettingError {
-            name: PASSWORD_FILE_NAME,
-            detail: format!("`{self}` {why}"),
-        })
+        Err(DatabaseUrlError(format!("`{self}` {why}")))
     }
 
     /// The address with `password`, which may hold any character; `None` where it has no host that
     /// would ask for one.
-    pub(super) fn with_password(&self, password: &str) -> Option<Self> {
+    pub fn with_password(&self, password: &str) -> Option<Self> {
         let encoded = utf8_percent_encode(password, NON_ALPHANUMERIC).to_string();
         let mut url = Url::parse(&self.text).ok()?;
         url.set_password(Some(&encoded)).ok()?;
@@ -108,22 +104,12 @@ impl fmt::Debug for DatabaseUrl {
     }
 }
 
-/// Whatever stands on the command line. Taken as it is, since clap would show what it refuses.
-#[derive(Clone)]
-pub(super) struct RawDatabaseUrl(OsString);
+impl FromStr for DatabaseUrl {
+    type Err = DatabaseUrlError;
 
-impl RawDatabaseUrl {
-    pub(super) fn new(text: OsString) -> Self {
-        Self(text)
-    }
-
-    pub(super) fn check(self) -> Result<DatabaseUrl, SettingError> {
-        let fault = |detail: String| SettingError { name: NAME, detail };
-        let text = self
-            .0
-            .into_string()
-            .map_err(|_| fault(format!("the value is not UTF-8; {FORMS}")))?;
-        let shown = redact(&text);
+    fn from_str(text: &str) -> Result<Self, DatabaseUrlError> {
+        let shown = redact(text);
+        let fault = |detail: String| DatabaseUrlError(detail);
         let scheme = match text.split_once("://") {
             Some(("sqlite", file)) => {
                 check_file(file).map_err(|what| fault(format!("`{shown}` {what}")))?;
@@ -139,15 +125,12 @@ impl RawDatabaseUrl {
             _ => return Err(fault(format!("`{shown}` is no database address; {FORMS}"))),
         };
         if scheme != DatabaseScheme::Sqlite {
-            check_server(&text, scheme).map_err(|what| fault(format!("`{shown}` {what}")))?;
+            check_server(text, scheme).map_err(|what| fault(format!("`{shown}` {what}")))?;
         }
-        Ok(DatabaseUrl { scheme, text })
-    }
-}
-
-impl fmt::Debug for RawDatabaseUrl {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "RawDatabaseUrl({})", redact(&self.0.to_string_lossy()))
+        Ok(Self {
+            scheme,
+            text: text.to_owned(),
+        })
     }
 }
 
@@ -204,7 +187,7 @@ fn is_shifted(text: &str) -> bool {
 }
 
 /// `text` without anything that may be a password.
-fn redact(text: &str) -> String {
+pub fn redact(text: &str) -> String {
     const HIDDEN: &str = "(not shown: it may hold a password)";
     let Some((scheme, rest)) = text.split_once("://") else {
         return HIDDEN.to_owned();
@@ -235,8 +218,8 @@ fn redact(text: &str) -> String {
 mod tests {
     use super::*;
 
-    fn check(text: &str) -> Result<DatabaseUrl, SettingError> {
-        RawDatabaseUrl::new(text.into()).check()
+    fn check(text: &str) -> Result<DatabaseUrl, DatabaseUrlError> {
+        text.parse()
     }
 
     #[test]
@@ -291,10 +274,9 @@ mod tests {
             ("sqlite://:memory:", "keeps nothing"),
         ] {
             let error = check(text).unwrap_err();
-            let shown = format!("{error} {error:?} {:?}", RawDatabaseUrl::new(text.into()));
+            let shown = format!("{error} {error:?} {}", redact(text));
             assert!(shown.contains(said), "{text}: {shown}");
             assert!(!shown.contains("hunter2"), "{text}: {shown}");
-            assert!(shown.contains("PERF_TRACKING_DATABASE_URL"), "{shown}");
         }
     }
 
@@ -350,10 +332,6 @@ mod tests {
                 .unwrap_err()
                 .to_string();
             assert!(error.contains(said), "{error}");
-            assert!(
-                error.contains("PERF_TRACKING_DATABASE_PASSWORD_FILE"),
-                "{error}"
-            );
             assert!(!error.contains("hunter2"), "{error}");
         }
     }
@@ -375,8 +353,7 @@ mod tests {
             "?mode=rwc",
             "",
         ] {
-            let error = check(&format!("sqlite://{file}")).unwrap_err();
-            assert_eq!(error.name, NAME);
+            check(&format!("sqlite://{file}")).unwrap_err();
         }
         for file in ["./file:runs.db", "runs.db?", "runs.db?mode=rw", "a:memory:"] {
             check(&format!("sqlite://{file}")).unwrap();

@@ -1,6 +1,7 @@
 use clap::{CommandFactory, Parser};
 
 use super::*;
+use crate::terminal::logging::LogSettings;
 
 #[derive(Parser, Debug)]
 struct Serve {
