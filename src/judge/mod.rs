@@ -12,7 +12,9 @@
 //! - [`spread`]: how far the passes of one measurement lie apart
 //! - [`finding`]: what can be found of a candidate, and what it comes to
 //! - [`gate`]: all metrics of a document, and those that it lacks
+//! - [`comparison`]: two builds side by side, from trials in floats, under a contract of its own
 
+pub mod comparison;
 pub mod config;
 pub mod finding;
 pub mod gate;
