@@ -10,12 +10,14 @@
 //! - [`judge`]: from numbers to a verdict; no printing, no I/O
 //! - [`report`]: verdicts and histories as text, Markdown, JSON, JUnit, CSV, OpenMetrics; decides nothing
 //! - [`store`]: the runs and the questions asked of them, alone in knowing SQL
+//! - [`api`]: the bodies of requests and answers, shared by the service, the client and the reports
 //! - [`http`]: routes, extractors that prove a right, problems, OpenAPI; no SQL, no statistics
 //! - [`client`]: the API from the other side, for the commands
 //! - [`commands`]: one file a subcommand: flags, a call, an outcome
 //! - `terminal`, `files`, `provenance`: what several commands share: output that is safe to print,
 //!   files that are read and written whole, and where a measurement comes from
 
+pub mod api;
 pub mod auth;
 pub mod client;
 mod clock;

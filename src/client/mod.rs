@@ -21,10 +21,10 @@ use reqwest::{Method, RequestBuilder, StatusCode, redirect};
 use serde::de::DeserializeOwned;
 use url::Url;
 
+use crate::api::{HistoryAnswer, RecordAnswer};
 use crate::domain::{Run, Scope};
-use crate::http::{HistoryAnswer, RecordAnswer};
 
-pub use error::{ClientError, Conflict};
+pub use error::ClientError;
 pub use runs::RunsPage;
 pub use server_url::ServerUrl;
 pub use token::{Token, TokenTextError};

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use super::{Outcome, client, print};
+use crate::api::{RecordAnswer, RecordOutcome};
 use crate::client::{Client, ClientError, token_advice};
 use crate::commands::flags::ClientArgs;
 use crate::domain::{
@@ -13,7 +14,6 @@ use crate::domain::{
     Tag, Upload,
 };
 use crate::files::input::{Input, lines};
-use crate::http::{Outcome as Recorded, RecordAnswer};
 use crate::provenance::Detector;
 use crate::report::conflict;
 use crate::terminal::note;
@@ -282,9 +282,9 @@ impl ProvenanceArgs {
 /// `created run 17: perf on main, amd64, trixie at 0123456789ab`
 fn line(answer: &RecordAnswer, run: &Run) -> String {
     let outcome = match answer.outcome {
-        Recorded::Created => "created",
-        Recorded::Unchanged => "unchanged",
-        Recorded::Replaced => "replaced",
+        RecordOutcome::Created => "created",
+        RecordOutcome::Unchanged => "unchanged",
+        RecordOutcome::Replaced => "replaced",
     };
     format!("{outcome} run {}: {}\n", answer.run_id, identity(run))
 }

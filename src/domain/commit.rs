@@ -5,8 +5,10 @@ use std::str::FromStr;
 
 use arrayvec::ArrayString;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use utoipa::openapi::{RefOr, Schema};
+use utoipa::{PartialSchema, ToSchema};
 
-use super::text;
+use super::{schema, text};
 
 /// A commit's name: 40 hexadecimal digits, kept in lower case.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -64,6 +66,16 @@ impl From<CommitSha> for String {
         sha.0.to_string()
     }
 }
+
+impl PartialSchema for CommitSha {
+    fn schema() -> RefOr<Schema> {
+        schema::text(DIGITS, "^[0-9a-fA-F]{40}$")
+            .min_length(Some(DIGITS))
+            .into()
+    }
+}
+
+impl ToSchema for CommitSha {}
 
 impl fmt::Display for CommitSha {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -3,11 +3,12 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 /// One thing in an input that does not fit.
 ///
 /// `pointer` is a JSON pointer (RFC 6901) into the body, or the name of a query parameter.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Fault {
     /// Where: `/metrics/3/value`.
     pub pointer: String,

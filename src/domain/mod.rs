@@ -13,6 +13,7 @@ mod metric;
 mod name;
 mod run;
 mod run_date;
+mod schema;
 mod scope;
 mod series;
 mod text;

@@ -5,6 +5,9 @@ use std::str::FromStr;
 
 use chrono::{DateTime, Datelike, NaiveDateTime, TimeDelta, Timelike, Utc};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use utoipa::openapi::schema::{KnownFormat, ObjectBuilder, SchemaFormat, Type};
+use utoipa::openapi::{RefOr, Schema};
+use utoipa::{PartialSchema, ToSchema};
 
 use super::text;
 
@@ -128,6 +131,32 @@ impl From<RunDate> for String {
         date.to_string()
     }
 }
+
+/// A date and time of RFC 3339.
+fn date_schema() -> ObjectBuilder {
+    ObjectBuilder::new()
+        .schema_type(Type::String)
+        .format(Some(SchemaFormat::KnownFormat(KnownFormat::DateTime)))
+}
+
+impl PartialSchema for RunDate {
+    fn schema() -> RefOr<Schema> {
+        date_schema()
+            .max_length(Some(64))
+            .pattern(Some("^(19[7-9][0-9]|[2-9][0-9]{3})-"))
+            .into()
+    }
+}
+
+impl ToSchema for RunDate {}
+
+impl PartialSchema for DateBound {
+    fn schema() -> RefOr<Schema> {
+        date_schema().into()
+    }
+}
+
+impl ToSchema for DateBound {}
 
 impl fmt::Display for RunDate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -3,11 +3,12 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use super::{Arch, Branch, CommitSha, Distro, Tag, Workload};
 
 /// `(workload, branch, arch, distro)`: runs of one series may be compared, others never.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema)]
 pub struct Series {
     /// What was run.
     pub workload: Workload,

@@ -5,6 +5,11 @@ use std::str::FromStr;
 
 use rust_decimal::{Decimal, RoundingStrategy};
 use serde::{Deserialize, Serialize};
+use utoipa::openapi::RefOr;
+use utoipa::openapi::schema::{
+    AnyOfBuilder, KnownFormat, ObjectBuilder, Schema, SchemaFormat, Type,
+};
+use utoipa::{PartialSchema, ToSchema};
 
 /// The number of a metric: a decimal of at most sixteen integer digits and four decimals.
 ///
@@ -231,6 +236,56 @@ impl TryFrom<Decimal> for Value {
         } else {
             decimal
         }))
+    }
+}
+
+impl Value {
+    /// The JSON schema of a number that can be stored: it says which numbers have a form of four
+    /// decimals that is near enough.
+    pub(crate) fn upload_schema() -> Schema {
+        // Half a unit of the last decimal is one part in ten thousand of this; from here on every
+        // number has a form that is near enough.
+        const ROUNDABLE: f64 = 0.5;
+        let number = || ObjectBuilder::new().schema_type(Type::Number);
+        AnyOfBuilder::new()
+            .item(
+                number()
+                    .minimum(Some(ROUNDABLE))
+                    .exclusive_maximum(Some(TOO_LARGE)),
+            )
+            .item(
+                number()
+                    .maximum(Some(-ROUNDABLE))
+                    .exclusive_minimum(Some(-TOO_LARGE)),
+            )
+            .item(
+                number()
+                    .minimum(Some(-ROUNDABLE))
+                    .maximum(Some(ROUNDABLE))
+                    .multiple_of(Some(0.0001)),
+            )
+            .into()
+    }
+}
+
+/// The first number that the column cannot hold.
+const TOO_LARGE: f64 = 1e16;
+
+impl PartialSchema for Value {
+    fn schema() -> RefOr<Schema> {
+        ObjectBuilder::new()
+            .schema_type(Type::Number)
+            .format(Some(SchemaFormat::KnownFormat(KnownFormat::Double)))
+            // Inclusive, as a float next to the largest value is this very number.
+            .minimum(Some(-TOO_LARGE))
+            .maximum(Some(TOO_LARGE))
+            .into()
+    }
+}
+
+impl ToSchema for Value {
+    fn name() -> std::borrow::Cow<'static, str> {
+        "MetricValue".into()
     }
 }
 

@@ -2,103 +2,16 @@
 
 use axum::Json;
 use axum::extract::State;
-use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
+use utoipa::IntoParams;
+use utoipa::openapi::path::{Parameter, ParameterIn};
 
-use super::params::Params;
+use super::params::{Params, describe};
 use super::problem::{BadQuery, Problem, Refusals};
-use super::query_schema::HistoryParams;
 use super::rights::CanRead;
 use super::{AppState, cursor};
-use crate::domain::{
-    Arch, Branch, Change, CommitSha, DimKey, Distro, HostClass, MetricKey, Patchset, Pipeline,
-    Repo, RunDate, Series, Tag, Value, Workload,
-};
-use crate::store::{
-    History, HistoryQuery, MetricHistory, MetricSelection, Point, RunId, TagFilter,
-};
-
-/// What a window is taken over.
-#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
-pub struct SeriesKey {
-    /// What was run.
-    #[schema(value_type = String)]
-    pub workload: Workload,
-    /// The branch.
-    #[schema(value_type = String)]
-    pub branch: Branch,
-    /// The architecture.
-    #[schema(value_type = String)]
-    pub arch: Arch,
-    /// The distribution.
-    #[schema(value_type = String)]
-    pub distro: Distro,
-}
-
-/// The windows of a series.
-#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
-pub struct HistoryAnswer {
-    /// The series.
-    pub series: SeriesKey,
-    /// The metrics that have a point, ordered by name.
-    pub metrics: Vec<MetricPoints>,
-    /// The `cursor` of the next page, if there is one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    pub next: Option<String>,
-}
-
-/// The window of one metric.
-#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
-pub struct MetricPoints {
-    /// What was measured.
-    #[schema(value_type = String)]
-    pub metric_key: MetricKey,
-    /// With which parameters.
-    #[schema(value_type = String)]
-    pub dim_key: DimKey,
-    /// Whether the newest point was read off a real clock.
-    pub wallclock: bool,
-    /// The points, newest first by date and id.
-    pub points: Vec<PointBody>,
-}
-
-/// One value of one run.
-#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
-pub struct PointBody {
-    /// The run.
-    #[schema(value_type = i64)]
-    pub run_id: RunId,
-    /// The commit.
-    #[schema(value_type = String)]
-    pub commit_sha: CommitSha,
-    /// Where the run stands in history.
-    #[schema(value_type = String, format = DateTime)]
-    pub run_date: RunDate,
-    /// The number.
-    #[schema(value_type = f64)]
-    pub value: Value,
-    /// Empty for a live run.
-    #[schema(value_type = String)]
-    pub tag: Tag,
-    /// The change that the commit came from.
-    #[schema(value_type = Option<String>, required)]
-    pub change: Option<Change>,
-    /// The patch set of the change.
-    #[schema(value_type = Option<String>, required)]
-    pub patchset: Option<Patchset>,
-    /// The repository.
-    #[schema(value_type = String)]
-    pub repo: Repo,
-    /// Who uploaded the run.
-    #[schema(value_type = String)]
-    pub pipeline: Pipeline,
-    /// Where it was measured.
-    #[schema(value_type = String)]
-    pub host_class: HostClass,
-    /// Whether the workload ran to its end.
-    pub succeeded: bool,
-}
+use crate::api::{HistoryAnswer, MetricPoints};
+use crate::domain::{DimKey, HostClass, MetricKey, Pipeline, Repo, Series, Tag};
+use crate::store::{History, HistoryQuery, MetricSelection, TagFilter};
 
 /// What a window holds where the question does not say.
 struct Defaults {
@@ -226,12 +139,7 @@ fn read_series(params: &mut Params) -> Option<Series> {
 
 fn answer(series: Series, history: History, question: String) -> HistoryAnswer {
     HistoryAnswer {
-        series: SeriesKey {
-            workload: series.workload,
-            branch: series.branch,
-            arch: series.arch,
-            distro: series.distro,
-        },
+        series,
         metrics: history
             .metrics
             .into_iter()
@@ -241,33 +149,40 @@ fn answer(series: Series, history: History, question: String) -> HistoryAnswer {
     }
 }
 
-impl From<MetricHistory> for MetricPoints {
-    fn from(metric: MetricHistory) -> Self {
-        Self {
-            metric_key: metric.name.metric_key,
-            dim_key: metric.name.dim_key,
-            wallclock: metric.wallclock,
-            points: metric.points.into_iter().map(PointBody::from).collect(),
-        }
-    }
-}
+/// The parameters of a window, for the description.
+pub(super) struct HistoryParams;
 
-impl From<Point> for PointBody {
-    fn from(point: Point) -> Self {
-        let value = point.value;
-        let run = std::sync::Arc::unwrap_or_clone(point.run);
-        Self {
-            run_id: run.run_id,
-            commit_sha: run.commit_sha,
-            run_date: run.run_date,
-            value,
-            tag: run.tag,
-            change: run.change,
-            patchset: run.patchset,
-            repo: run.repo,
-            pipeline: run.pipeline,
-            host_class: run.host_class,
-            succeeded: run.succeeded,
-        }
+impl IntoParams for HistoryParams {
+    fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
+        let mut all: Vec<Parameter> = describe::series().map(describe::needed).into();
+        all.extend([
+            describe::repeatable::<MetricKey>(
+                "metric_key",
+                "Metrics to answer for. Left out: every metric of the newest runs.",
+            ),
+            describe::repeatable::<DimKey>("dim_key", "Dimensions to answer for. Left out: all."),
+        ]);
+        all.extend(describe::page("The most points of each metric."));
+        all.extend(describe::dates());
+        all.extend([
+            describe::of_type::<Repo>("repo", "Of this repository."),
+            describe::of_type::<HostClass>("host_class", "Measured on this class of hosts."),
+            describe::name_or_any(
+                "tag",
+                "Runs of this tag, empty for live ones; `*` for all. Left out: live runs in a \
+                 history, reference runs in a baseline.",
+                Tag::MAX_CHARS,
+                0,
+            ),
+            describe::name_or_any(
+                "pipeline",
+                "Runs of this pipeline; `*` for any. Left out: `promote` in a history, any in a \
+                 baseline.",
+                Pipeline::MAX_CHARS,
+                1,
+            ),
+            describe::flag("include_failed", "Whether runs that failed count."),
+        ]);
+        all
     }
 }

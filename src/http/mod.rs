@@ -13,7 +13,6 @@ mod openapi;
 mod origin;
 mod params;
 mod problem;
-mod query_schema;
 mod rights;
 mod run_list;
 mod runs;
@@ -22,24 +21,14 @@ mod serve;
 mod stalled;
 mod state;
 mod telemetry;
-mod upload_schema;
 
 use axum::Router;
 use axum::routing::get;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-pub use history::{HistoryAnswer, MetricPoints, PointBody, SeriesKey};
 pub use openapi::document as openapi_document;
 pub use origin::Origin;
-pub use params::{DEFAULT_LIMIT, MAX_LIMIT};
-pub use problem::{ProblemBody, Slug};
-pub use run_list::{ListedRunBody, RunsAnswer};
-pub use runs::{
-    FieldDifferenceBody, MeasuredBody, MetricDifferenceBody, Outcome, RecordAnswer, RunBody,
-    RunHeadBody,
-};
-pub use series::{SeriesAnswer, SeriesBody};
 pub use serve::{Connections, serve};
 pub use state::{AppState, Keys, Readiness, RequestLimits};
 pub use telemetry::Telemetry;

@@ -7,104 +7,52 @@ use axum::extract::Request;
 use axum::http::header::{CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value as Json};
-use utoipa::{IntoResponses, ToSchema};
+use serde::Serialize;
+use serde_json::{Map, Value as Json, json};
+use utoipa::IntoResponses;
 
 use crate::auth::{OutsideGrant, TokenError};
 use crate::domain::{Fault, Scope};
 use crate::store::StoreError;
 
-/// The kinds of problem, each with its `type` slug, its title and its status.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "kebab-case")]
-#[expect(missing_docs, reason = "the titles below say it")]
-pub enum Slug {
-    InvalidQuery,
-    UnreadableBody,
-    Unauthorized,
-    InsufficientScope,
-    OutsideGrant,
-    NotFound,
-    MethodNotAllowed,
-    RequestTimeout,
-    RunConflict,
-    BodyTooLarge,
-    UnsupportedMediaType,
-    InvalidRun,
-    Internal,
-    Overloaded,
-    Starting,
-    DatabaseUnreachable,
-    StorageFull,
-}
+pub(super) use crate::api::{ProblemBody, Slug};
 
-impl Slug {
-    fn status_and_title(self) -> (StatusCode, &'static str) {
-        match self {
-            Self::InvalidQuery => (StatusCode::BAD_REQUEST, "The query does not fit"),
-            Self::UnreadableBody => (StatusCode::BAD_REQUEST, "The body cannot be read"),
-            Self::Unauthorized => (StatusCode::UNAUTHORIZED, "A valid token is needed"),
-            Self::InsufficientScope => (StatusCode::FORBIDDEN, "The token lacks a scope"),
-            Self::OutsideGrant => (
-                StatusCode::FORBIDDEN,
-                "The run is outside the token's claims",
-            ),
-            Self::NotFound => (StatusCode::NOT_FOUND, "There is nothing here"),
-            Self::MethodNotAllowed => (
-                StatusCode::METHOD_NOT_ALLOWED,
-                "The method does not apply here",
-            ),
-            Self::RequestTimeout => (
-                StatusCode::REQUEST_TIMEOUT,
-                "The request did not arrive in time",
-            ),
-            Self::RunConflict => (StatusCode::CONFLICT, "The run is stored with other content"),
-            Self::BodyTooLarge => (StatusCode::PAYLOAD_TOO_LARGE, "The body is too large"),
-            Self::UnsupportedMediaType => {
-                (StatusCode::UNSUPPORTED_MEDIA_TYPE, "The body must be JSON")
-            }
-            Self::InvalidRun => (StatusCode::UNPROCESSABLE_ENTITY, "The run does not fit"),
-            Self::Internal => (StatusCode::INTERNAL_SERVER_ERROR, "The service failed"),
-            Self::Overloaded => (StatusCode::SERVICE_UNAVAILABLE, "The service is busy"),
-            Self::Starting => (StatusCode::SERVICE_UNAVAILABLE, "The service is starting"),
-            Self::DatabaseUnreachable => (
-                StatusCode::SERVICE_UNAVAILABLE,
-                "The database cannot be reached",
-            ),
-            Self::StorageFull => (
-                StatusCode::SERVICE_UNAVAILABLE,
-                "The database's disk is full",
-            ),
-        }
+/// The status of each kind of problem, and its title for people.
+fn status_and_title(slug: Slug) -> (StatusCode, &'static str) {
+    match slug {
+        Slug::InvalidQuery => (StatusCode::BAD_REQUEST, "The query does not fit"),
+        Slug::UnreadableBody => (StatusCode::BAD_REQUEST, "The body cannot be read"),
+        Slug::Unauthorized => (StatusCode::UNAUTHORIZED, "A valid token is needed"),
+        Slug::InsufficientScope => (StatusCode::FORBIDDEN, "The token lacks a scope"),
+        Slug::OutsideGrant => (
+            StatusCode::FORBIDDEN,
+            "The run is outside the token's claims",
+        ),
+        Slug::NotFound => (StatusCode::NOT_FOUND, "There is nothing here"),
+        Slug::MethodNotAllowed => (
+            StatusCode::METHOD_NOT_ALLOWED,
+            "The method does not apply here",
+        ),
+        Slug::RequestTimeout => (
+            StatusCode::REQUEST_TIMEOUT,
+            "The request did not arrive in time",
+        ),
+        Slug::RunConflict => (StatusCode::CONFLICT, "The run is stored with other content"),
+        Slug::BodyTooLarge => (StatusCode::PAYLOAD_TOO_LARGE, "The body is too large"),
+        Slug::UnsupportedMediaType => (StatusCode::UNSUPPORTED_MEDIA_TYPE, "The body must be JSON"),
+        Slug::InvalidRun => (StatusCode::UNPROCESSABLE_ENTITY, "The run does not fit"),
+        Slug::Internal => (StatusCode::INTERNAL_SERVER_ERROR, "The service failed"),
+        Slug::Overloaded => (StatusCode::SERVICE_UNAVAILABLE, "The service is busy"),
+        Slug::Starting => (StatusCode::SERVICE_UNAVAILABLE, "The service is starting"),
+        Slug::DatabaseUnreachable => (
+            StatusCode::SERVICE_UNAVAILABLE,
+            "The database cannot be reached",
+        ),
+        Slug::StorageFull => (
+            StatusCode::SERVICE_UNAVAILABLE,
+            "The database's disk is full",
+        ),
     }
-}
-
-/// A problem, as `application/problem+json`. A run's conflict adds members of its own.
-#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
-pub struct ProblemBody {
-    /// The kind of problem, for programs.
-    #[serde(rename = "type")]
-    pub slug: Slug,
-    /// The kind of problem, for people.
-    pub title: String,
-    /// The status, again.
-    pub status: u16,
-    /// What went wrong this time, and what to do.
-    pub detail: String,
-    /// Everything that does not fit: a JSON pointer into the body or a query parameter, and why.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schema(value_type = Vec<FaultBody>)]
-    pub errors: Vec<Fault>,
-}
-
-/// One thing that does not fit.
-#[derive(Serialize, ToSchema)]
-pub(super) struct FaultBody {
-    /// Where: a JSON pointer into the body, or the name of a query parameter.
-    pointer: String,
-    /// What, and what to do about it.
-    detail: String,
 }
 
 /// How a query is answered that does not fit, for the description.
@@ -148,7 +96,7 @@ const RETRY_SECONDS: u16 = 1;
 impl Problem {
     /// A problem of the kind `slug`.
     pub(super) fn new(slug: Slug, detail: impl Into<String>) -> Self {
-        let (status, title) = slug.status_and_title();
+        let (status, title) = status_and_title(slug);
         Self(Box::new(Content {
             body: ProblemBody {
                 slug,
@@ -168,9 +116,11 @@ impl Problem {
         self
     }
 
-    /// With a member of its own.
-    pub(super) fn with_member(mut self, name: &str, value: impl Into<Json>) -> Self {
-        self.0.members.insert(name.to_owned(), value.into());
+    /// With the fields of `members` beside those that every problem has.
+    pub(super) fn with_members(mut self, members: &impl Serialize) -> Self {
+        if let Ok(Json::Object(members)) = serde_json::to_value(members) {
+            self.0.members.extend(members);
+        }
         self
     }
 
@@ -199,7 +149,7 @@ impl Problem {
         problem.0.authenticate = Some(format!(
             r#"Bearer realm="perf-tracking", error="insufficient_scope", scope="{scope}""#
         ));
-        problem.with_member("scope", scope.as_str())
+        problem.with_members(&json!({ "scope": scope.as_str() }))
     }
 
     /// Too many requests at once.
@@ -235,7 +185,7 @@ impl From<StoreError> for Problem {
 
 impl Problem {
     fn status(&self) -> StatusCode {
-        self.0.body.slug.status_and_title().0
+        status_and_title(self.0.body.slug).0
     }
 
     fn of_store(error: &StoreError) -> Self {

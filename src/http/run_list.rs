@@ -2,39 +2,18 @@
 
 use axum::Json;
 use axum::extract::State;
-use serde::Serialize;
-use utoipa::ToSchema;
+use utoipa::IntoParams;
+use utoipa::openapi::ObjectBuilder;
+use utoipa::openapi::path::{Parameter, ParameterIn};
+use utoipa::openapi::schema::Type;
 
-use super::params::Params;
+use super::params::{Params, describe};
 use super::problem::{BadQuery, Problem, Refusals};
-use super::query_schema::RunsParams;
 use super::rights::CanRead;
-use super::runs::{MetricBody, RunBody, RunHeadBody};
 use super::{AppState, cursor};
-use crate::store::{Position, RunHead, RunOrder, RunQuery, StoredRun, TagFilter};
-
-/// A stored run in a list.
-#[derive(Clone, Debug, Serialize, ToSchema)]
-pub struct ListedRunBody {
-    /// All but the metrics.
-    #[serde(flatten)]
-    pub head: RunHeadBody,
-    /// The numbers, ordered by name, if they were asked for.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    pub metrics: Option<Vec<MetricBody>>,
-}
-
-/// Some runs, in the order that was asked for.
-#[derive(Clone, Debug, Serialize, ToSchema)]
-pub struct RunsAnswer {
-    /// The runs; without their metrics, unless these were asked for.
-    pub runs: Vec<ListedRunBody>,
-    /// The `cursor` of the next page, if there is one.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    pub next: Option<String>,
-}
+use crate::api::{RunBody, RunsAnswer};
+use crate::domain::{CommitSha, HostClass, Pipeline, Repo, Tag};
+use crate::store::{Position, RunOrder, RunQuery, TagFilter};
 
 /// List runs.
 ///
@@ -64,13 +43,13 @@ pub(super) async fn list(
     Ok(Json(if whole {
         let page = state.store.whole_runs(&query).await?;
         RunsAnswer {
-            runs: page.runs.into_iter().map(ListedRunBody::from).collect(),
+            runs: page.runs.into_iter().map(RunBody::from).collect(),
             next: next(page.next),
         }
     } else {
         let page = state.store.runs(&query).await?;
         RunsAnswer {
-            runs: page.runs.into_iter().map(ListedRunBody::from).collect(),
+            runs: page.runs.into_iter().map(RunBody::from).collect(),
             next: next(page.next),
         }
     }))
@@ -113,21 +92,49 @@ fn read_order(text: &str) -> Result<RunOrder, &'static str> {
     }
 }
 
-impl From<RunHead> for ListedRunBody {
-    fn from(head: RunHead) -> Self {
-        Self {
-            head: head.into(),
-            metrics: None,
-        }
-    }
-}
+/// The parameters of a list of runs, for the description.
+pub(super) struct RunsParams;
 
-impl From<StoredRun> for ListedRunBody {
-    fn from(run: StoredRun) -> Self {
-        let RunBody { head, metrics } = run.into();
-        Self {
-            head,
-            metrics: Some(metrics),
-        }
+impl IntoParams for RunsParams {
+    fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
+        let order = ObjectBuilder::new()
+            .schema_type(Type::String)
+            .enum_values(Some(["newest", "stored"]))
+            .default(Some("newest".into()));
+        let mut all = vec![describe::of_type::<CommitSha>(
+            "commit_sha",
+            "Runs of this commit.",
+        )];
+        all.extend(describe::series());
+        all.extend(describe::page("The most runs of a page."));
+        all.extend(describe::dates());
+        all.extend([
+            describe::of_type::<Repo>("repo", "Of this repository."),
+            describe::of_type::<HostClass>("host_class", "Measured on this class of hosts."),
+            describe::name_or_any(
+                "tag",
+                "Runs of this tag, empty for live ones; `*` or left out for all.",
+                Tag::MAX_CHARS,
+                0,
+            ),
+            describe::name_or_any(
+                "pipeline",
+                "Runs of this pipeline; `*` or left out for any.",
+                Pipeline::MAX_CHARS,
+                1,
+            ),
+            describe::of_type::<bool>(
+                "succeeded",
+                "Runs that succeeded, or those that failed. Left out: both.",
+            ),
+            describe::parameter(
+                "order",
+                "`newest` first by date and id, or as they were `stored`: by id, so that what is \
+                 stored later comes last.",
+                order,
+            ),
+            describe::flag("metrics", "Whether each run comes whole, with its metrics."),
+        ]);
+        all
     }
 }

@@ -2,78 +2,16 @@
 
 use axum::Json;
 use axum::extract::State;
-use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
+use utoipa::IntoParams;
+use utoipa::openapi::path::{Parameter, ParameterIn};
 
 use super::AppState;
-use super::params::Params;
+use super::params::{Params, describe};
 use super::problem::{BadQuery, Problem, Refusals};
-use super::query_schema::SeriesParams;
 use super::rights::CanRead;
-use crate::domain::{Arch, Branch, DimKey, Distro, MetricKey, Repo, RunDate, Value, Workload};
-use crate::store::{RunId, SeriesFilter, SeriesMetric, SeriesSummary};
-
-/// Every series.
-#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
-pub struct SeriesAnswer {
-    /// The series, ordered by workload, branch, architecture and distribution.
-    pub series: Vec<SeriesBody>,
-}
-
-/// A series and what it holds.
-#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
-pub struct SeriesBody {
-    /// What was run.
-    #[schema(value_type = String)]
-    pub workload: Workload,
-    /// The branch.
-    #[schema(value_type = String)]
-    pub branch: Branch,
-    /// The architecture.
-    #[schema(value_type = String)]
-    pub arch: Arch,
-    /// The distribution.
-    #[schema(value_type = String)]
-    pub distro: Distro,
-    /// The repositories that its runs are of.
-    #[schema(value_type = Vec<String>)]
-    pub repos: Vec<Repo>,
-    /// All its runs: live and reference, succeeded and failed.
-    pub run_count: i64,
-    /// The oldest run's date.
-    #[schema(value_type = String, format = DateTime)]
-    pub first_run_date: RunDate,
-    /// The newest run's date.
-    #[schema(value_type = String, format = DateTime)]
-    pub last_run_date: RunDate,
-    /// The metrics that it ever had, ordered by name.
-    pub metrics: Vec<SeriesMetricBody>,
-}
-
-/// A metric of a series, and its value in the newest run that succeeded and has it.
-///
-/// The four fields of that run are `null` where only failed runs have the metric.
-#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
-pub struct SeriesMetricBody {
-    /// What was measured.
-    #[schema(value_type = String)]
-    pub metric_key: MetricKey,
-    /// With which parameters.
-    #[schema(value_type = String)]
-    pub dim_key: DimKey,
-    /// The newest value.
-    #[schema(value_type = Option<f64>, required)]
-    pub value: Option<Value>,
-    /// Whether it was read off a real clock.
-    #[schema(required)]
-    pub wallclock: Option<bool>,
-    /// The run that it is of.
-    #[schema(value_type = Option<i64>, required)]
-    pub run_id: Option<RunId>,
-    /// The run's date.
-    #[schema(value_type = Option<String>, format = DateTime, required)]
-    pub run_date: Option<RunDate>,
-}
+use crate::api::{SeriesAnswer, SeriesBody};
+use crate::domain::Repo;
+use crate::store::SeriesFilter;
 
 /// List every series.
 ///
@@ -110,35 +48,13 @@ pub(super) async fn list(
     }))
 }
 
-impl From<SeriesSummary> for SeriesBody {
-    fn from(summary: SeriesSummary) -> Self {
-        Self {
-            workload: summary.series.workload,
-            branch: summary.series.branch,
-            arch: summary.series.arch,
-            distro: summary.series.distro,
-            repos: summary.repos,
-            run_count: summary.run_count,
-            first_run_date: summary.first_run_date,
-            last_run_date: summary.last_run_date,
-            metrics: summary
-                .metrics
-                .into_iter()
-                .map(SeriesMetricBody::from)
-                .collect(),
-        }
-    }
-}
+/// The parameters of a list of series, for the description.
+pub(super) struct SeriesParams;
 
-impl From<SeriesMetric> for SeriesMetricBody {
-    fn from(metric: SeriesMetric) -> Self {
-        Self {
-            metric_key: metric.name.metric_key,
-            dim_key: metric.name.dim_key,
-            value: metric.newest.map(|newest| newest.value),
-            wallclock: metric.newest.map(|newest| newest.wallclock),
-            run_id: metric.newest.map(|newest| newest.run_id),
-            run_date: metric.newest.map(|newest| newest.run_date),
-        }
+impl IntoParams for SeriesParams {
+    fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
+        let mut all: Vec<Parameter> = describe::series().into();
+        all.push(describe::of_type::<Repo>("repo", "Of this repository."));
+        all
     }
 }

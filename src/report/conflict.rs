@@ -2,15 +2,14 @@
 
 use comfy_table::{Table, presets};
 
-use crate::client::Conflict;
-use crate::http::MeasuredBody;
+use crate::api::{ConflictBody, MeasuredBody};
 use crate::terminal::tame;
 
 /// Differences that a line tells.
 const IN_A_LINE: usize = 5;
 
 /// The two sides of every field and metric that differs; `identity` is of both.
-pub(crate) fn table(conflict: &Conflict, identity: &str) -> String {
+pub(crate) fn table(conflict: &ConflictBody, identity: &str) -> String {
     let mut table = Table::new();
     table
         .load_style(presets::NOTHING)
@@ -23,7 +22,7 @@ pub(crate) fn table(conflict: &Conflict, identity: &str) -> String {
 }
 
 /// The first differences, in one line.
-pub(crate) fn line(conflict: &Conflict) -> String {
+pub(crate) fn line(conflict: &ConflictBody) -> String {
     let all = differences(conflict);
     let mut told: Vec<String> = all
         .iter()
@@ -36,7 +35,7 @@ pub(crate) fn line(conflict: &Conflict) -> String {
     format!("{}: {}", stays(conflict), told.join("; "))
 }
 
-fn stays(conflict: &Conflict) -> String {
+fn stays(conflict: &ConflictBody) -> String {
     format!(
         "run {} is stored with other content, and stays as it is",
         conflict.run_id
@@ -44,7 +43,7 @@ fn stays(conflict: &Conflict) -> String {
 }
 
 /// Of each difference its name, and what is stored and was sent.
-fn differences(conflict: &Conflict) -> Vec<[String; 3]> {
+fn differences(conflict: &ConflictBody) -> Vec<[String; 3]> {
     let fields = conflict.fields.iter().map(|field| {
         let side = |side: &Option<String>| side.as_deref().map_or_else(none, tame);
         [tame(&field.field), side(&field.stored), side(&field.sent)]

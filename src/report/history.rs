@@ -6,7 +6,8 @@ use std::io::Write;
 
 use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table, Width, presets};
 
-use crate::http::{HistoryAnswer, MetricPoints, PointBody, SeriesKey};
+use crate::api::{HistoryAnswer, MetricPoints, PointBody};
+use crate::domain::Series;
 
 /// Digits of a commit in a table: enough to tell, few enough to read.
 const COMMIT_DIGITS: usize = 12;
@@ -78,7 +79,7 @@ fn rows(answer: &HistoryAnswer) -> Vec<Row<'_>> {
 }
 
 impl Row<'_> {
-    fn csv(self, series: &SeriesKey) -> [String; CSV_HEADER.len()] {
+    fn csv(self, series: &Series) -> [String; CSV_HEADER.len()] {
         let Self { metric, point } = self;
         [
             series.workload.to_string(),

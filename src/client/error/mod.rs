@@ -16,9 +16,8 @@ pub(super) use refusal::Refusal;
 use refusal::one_line;
 
 use super::retry;
+use crate::api::ConflictBody;
 use crate::domain::{Fault, Scope};
-use crate::http::{FieldDifferenceBody, MetricDifferenceBody};
-use crate::store::RunId;
 use crate::terminal::tame;
 
 /// The kind of problem whose remedy is another token with the same scope.
@@ -71,7 +70,7 @@ pub(super) enum Failure {
 
 /// The service's own words (RFC 9457).
 ///
-/// Not [`crate::http::ProblemBody`], which knows the kinds of this version alone: a newer service
+/// Not [`crate::api::ProblemBody`], which knows the kinds of this version alone: a newer service
 /// may have more.
 #[derive(Clone, Debug)]
 pub(super) struct Problem {
@@ -93,19 +92,6 @@ struct ProblemText {
     detail: String,
     #[serde(default)]
     errors: Vec<Fault>,
-}
-
-/// How an upload differs from the run that its identity stands for.
-#[derive(Clone, Debug, Deserialize)]
-pub struct Conflict {
-    /// The stored run.
-    pub run_id: RunId,
-    /// The fields that differ.
-    #[serde(default)]
-    pub fields: Vec<FieldDifferenceBody>,
-    /// The metrics that differ or that one side lacks.
-    #[serde(default)]
-    pub metrics: Vec<MetricDifferenceBody>,
 }
 
 impl ClientError {
@@ -172,7 +158,7 @@ impl ClientError {
     }
 
     /// The differences, if the run is stored with other content.
-    pub fn conflict(&self) -> Option<Conflict> {
+    pub fn conflict(&self) -> Option<ConflictBody> {
         match &self.0.failure {
             Failure::Problem(problem) if problem.status == StatusCode::CONFLICT => {
                 serde_json::from_str(&problem.text).ok()

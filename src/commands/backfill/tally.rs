@@ -5,7 +5,7 @@ use std::fmt::{self, Write as _};
 use comfy_table::{CellAlignment, Table, presets};
 
 use super::files::Source;
-use crate::http::Outcome as Recorded;
+use crate::api::RecordOutcome;
 use crate::terminal::tame;
 
 /// Of each kind, as many places are told as a person may want to read; the rest is counted.
@@ -88,11 +88,11 @@ pub(super) struct Tally {
 }
 
 impl Tally {
-    pub(super) fn stored(&mut self, outcome: Recorded) {
+    pub(super) fn stored(&mut self, outcome: RecordOutcome) {
         match outcome {
-            Recorded::Created => self.created += 1,
-            Recorded::Unchanged => self.unchanged += 1,
-            Recorded::Replaced => self.replaced += 1,
+            RecordOutcome::Created => self.created += 1,
+            RecordOutcome::Unchanged => self.unchanged += 1,
+            RecordOutcome::Replaced => self.replaced += 1,
         }
     }
 

@@ -8,10 +8,10 @@ use anyhow::Context as _;
 
 use super::{Question, document};
 
+use crate::api::{HistoryAnswer, MetricPoints, PointBody};
 use crate::client::{Client, Window};
 use crate::domain::{HostClass, MetricKey, MetricName, Pipeline, Repo, Series};
 use crate::files::input::Input;
-use crate::http::{HistoryAnswer, MetricPoints, PointBody, SeriesKey};
 use crate::judge::{Candidate, History, HistoryPoint, MetricHistory};
 use crate::terminal::shown;
 use crate::terminal::tame;
@@ -44,11 +44,11 @@ pub(super) fn read(files: &[PathBuf], question: &Question<'_>) -> anyhow::Result
         .map(|branch| document::series(question.document, branch));
     for path in files {
         for answer in read_answers(path)? {
-            let found = into_series(&answer.series);
+            let found = &answer.series;
             let wanted = series
                 .get_or_insert_with(|| document::series(question.document, found.branch.clone()));
             anyhow::ensure!(
-                *wanted == found,
+                wanted == found,
                 "{} is the history of {found}, and the document is of {wanted}",
                 shown::path(path)
             );
@@ -134,9 +134,9 @@ async fn page_of(
     query: &[(&'static str, String)],
 ) -> anyhow::Result<HistoryAnswer> {
     let answer = client.window(Window::History, query).await?.content;
-    let found = into_series(&answer.series);
+    let found = &answer.series;
     anyhow::ensure!(
-        found == *series,
+        found == series,
         "the service answered with the history of {}, and was asked for {series}; check --server \
          (PERF_TRACKING_URL), and the proxies in front of the service",
         tame(&found.to_string())
@@ -276,15 +276,6 @@ fn into_point(point: PointBody) -> HistoryPoint {
         commit: point.commit_sha,
         host_class: point.host_class,
         value: point.value,
-    }
-}
-
-fn into_series(key: &SeriesKey) -> Series {
-    Series {
-        workload: key.workload.clone(),
-        branch: key.branch.clone(),
-        arch: key.arch.clone(),
-        distro: key.distro.clone(),
     }
 }
 

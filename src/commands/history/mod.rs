@@ -9,13 +9,13 @@ use clap::{Args, ValueEnum};
 
 use super::{Outcome, client, print};
 
+use crate::api::{DEFAULT_LIMIT, HistoryAnswer, MAX_LIMIT};
 use crate::client::{Answer, Window};
 use crate::commands::flags::ClientArgs;
 use crate::domain::{
     Arch, Branch, DateBound, DimKey, Distro, HostClass, MetricKey, NameError, Pipeline, Repo,
     RunDateError, Tag, Workload, any_or,
 };
-use crate::http::{DEFAULT_LIMIT, HistoryAnswer, MAX_LIMIT};
 use crate::report::history::{Csv, text};
 
 use pages::Pages;

@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, HashSet};
 
+use crate::api::{HistoryAnswer, MetricPoints};
 use crate::client::{Answer, Client, ClientError, Window};
 use crate::domain::{DimKey, MetricKey};
-use crate::http::{HistoryAnswer, MetricPoints};
 
 /// A question and the place that was reached in its answer.
 pub(super) struct Pages<'a> {

@@ -3,16 +3,11 @@
 use serde_json::{Value as Json, json};
 
 use super::Document;
+use crate::domain::schema::{NAME, NAME_OR_EMPTY};
 use crate::domain::{
     Arch, DimKey, Distro, HostClass, MAX_METRICS, MetricKey, ParameterName, Workload,
 };
 
-/// No control characters, no white space at the ends, and not the wildcard of a filter.
-const NAME: &str =
-    r"^(?!\*$)[^\s\x00-\x1f\x7f-\x9f]([^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f])?$";
-/// The same, or nothing.
-const NAME_OR_EMPTY: &str =
-    r"^(?!\*$)([^\s\x00-\x1f\x7f-\x9f]([^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f])?)?$";
 /// The first number that the column of values cannot hold.
 const BOUND: i64 = 10_000_000_000_000_000;
 

@@ -1,5 +1,7 @@
 //! The parameters of a query, each read once, with all faults told at once.
 
+pub(super) mod describe;
+
 use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
@@ -8,14 +10,10 @@ use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use percent_encoding::percent_decode_str;
 
-use super::problem::{Problem, Slug};
+use super::problem::Problem;
+use crate::api::{DEFAULT_LIMIT, MAX_LIMIT, Slug};
 use crate::domain::{DateBound, Fault, Pipeline, any_or};
 use crate::store::TagFilter;
-
-/// Points of a window or runs of a page, left out: the longer of the two windows that a gate takes.
-pub const DEFAULT_LIMIT: usize = 20;
-/// Points of a window or runs of a page, at most.
-pub const MAX_LIMIT: usize = 10_000;
 
 /// The parameters of a query. A getter takes its parameter out; what is left at the end is unknown.
 pub(super) struct Params {
