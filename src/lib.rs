@@ -4,6 +4,7 @@
 //! which makes a run of it, and [`store`], which writes the rows.
 //!
 //! - [`domain`]: the words of the project as types, parsed once and valid ever after
+//! - `read`: JSON, TOML and query strings of other people, with every fault told and bounded cost
 //! - [`collect`]: what measuring tools leave -> metrics; no files, no network
 //! - [`measure`]: runs what is measured, and reads what it leaves; no printing
 //! - [`auth`]: from a token to a grant and back; knows no HTTP
@@ -29,8 +30,8 @@ pub mod http;
 pub mod judge;
 pub mod measure;
 mod provenance;
+mod read;
 pub mod report;
 mod signals;
 pub mod store;
 pub mod terminal;
-mod toml_table;

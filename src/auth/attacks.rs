@@ -5,7 +5,7 @@ use jsonwebtoken::{Algorithm, EncodingKey, Header};
 use serde_json::{Map, Value as Json, json};
 
 use super::*;
-use crate::domain::{Run, Scope};
+use crate::domain::{JsonText, Run, Scope};
 
 /// The key pair of RFC 8032, section 7.1, test 1.
 const PUBLIC_PEM: &str = "-----BEGIN PUBLIC KEY-----\n\
@@ -122,7 +122,8 @@ fn run(change: impl FnOnce(&mut Map<String, Json>)) -> Run {
         unreachable!()
     };
     change(&mut body);
-    Run::parse(&Json::Object(body).into()).unwrap()
+    let body = Json::Object(body).to_string();
+    Run::parse(JsonText::parse(body.as_bytes()).unwrap()).unwrap()
 }
 
 #[test]

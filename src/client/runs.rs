@@ -2,7 +2,7 @@
 
 use reqwest::Method;
 use serde::Deserialize;
-use serde_json::Value as Json;
+use serde_json::value::RawValue;
 
 use super::{Client, ClientError, Request};
 use crate::domain::Scope;
@@ -11,7 +11,7 @@ use crate::domain::Scope;
 #[derive(Clone, Debug, Deserialize)]
 pub struct RunsPage {
     /// The runs as the service tells them, each an object.
-    pub runs: Vec<Json>,
+    pub runs: Vec<Box<RawValue>>,
     /// The `cursor` of the next page, if there is one.
     #[serde(default)]
     pub next: Option<String>,

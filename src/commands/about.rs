@@ -8,7 +8,8 @@ use anyhow::Context as _;
 use clap::Args;
 
 use crate::domain::{
-    Arch, Distro, Document, HostClass, Metric, Parameter, ParameterName, Parameters, Workload,
+    Arch, Distro, Document, HostClass, JsonText, Metric, Parameter, ParameterName, Parameters,
+    Workload,
 };
 use crate::files::input::lines;
 
@@ -99,8 +100,9 @@ impl About {
 /// # Errors
 /// All that does not fit, a line each.
 pub(super) fn reread(document: &Document) -> anyhow::Result<Document> {
-    Document::parse(&serde_json::to_value(document)?.into())
-        .map_err(|faults| anyhow::anyhow!("the document does not fit{}", lines(&faults)))
+    let text = document.to_string();
+    Document::parse(JsonText::parse(text.as_bytes())?)
+        .map_err(|faults| anyhow::anyhow!("the document does not fit{}", lines(faults.lines())))
 }
 
 fn parameters(named: Vec<NamedParameter>) -> anyhow::Result<Parameters> {

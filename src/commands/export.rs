@@ -7,14 +7,14 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use clap::Args;
-use serde_json::Value as Json;
+use serde_json::value::RawValue;
 
 use super::history::{bound, name_or_any};
 use super::{Outcome, client};
 use crate::client::{Client, RunsPage};
 use crate::commands::flags::ClientArgs;
 use crate::domain::{
-    Arch, Branch, CommitSha, Distro, Fault, HostClass, JsonText, Pipeline, Repo, Run, Tag, Workload,
+    Arch, Branch, CommitSha, Distro, HostClass, JsonText, Pipeline, Repo, Run, Tag, Workload,
 };
 use crate::files::whole_file::WholeFile;
 use crate::signals::Signals;
@@ -224,7 +224,7 @@ impl<'a> Pages<'a> {
         self.count += runs.len();
         let mut lines = String::new();
         for run in runs {
-            lines.push_str(&line(run)?);
+            lines.push_str(&line(&run)?);
             lines.push('\n');
         }
         match next {
@@ -248,17 +248,14 @@ impl<'a> Pages<'a> {
 
 /// A run of a list as a line. It is read as an upload would be: a backup that cannot be loaded again
 /// is found out now.
-fn line(mut listed: Json) -> anyhow::Result<String> {
-    let run_id = listed
-        .as_object_mut()
-        .and_then(|object| object.remove("run_id"))
-        .unwrap_or_default();
-    let run = Run::parse(&JsonText::from(listed)).map_err(|faults| {
-        let faults: Vec<String> = faults.iter().map(Fault::to_string).collect();
+fn line(listed: &RawValue) -> anyhow::Result<String> {
+    let json = JsonText::parse(listed.get().as_bytes())?;
+    let run = Run::parse_listed(json).map_err(|faults| {
+        let run_id = json.number("run_id").unwrap_or("without an id");
         anyhow::anyhow!(
             "this program cannot read run {run_id} of the service ({}); use the release of the \
              service",
-            crate::terminal::tame(&faults.join("; "))
+            crate::terminal::tame(&faults.to_string())
         )
     })?;
     Ok(serde_json::to_string(&run)?)

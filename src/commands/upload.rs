@@ -182,13 +182,7 @@ fn input(file: Option<&Path>) -> anyhow::Result<Input> {
 
 /// The document or the run, or every reason why it is none.
 fn read(input: &Input) -> anyhow::Result<Upload> {
-    Upload::parse(&input.json()?).map_err(|faults| {
-        anyhow::anyhow!(
-            "{} holds no run or document that fits; nothing was sent{}",
-            input.name(),
-            lines(&faults)
-        )
-    })
+    input.parse_json("run or document that fits; nothing was sent", Upload::parse)
 }
 
 fn prepare(input: &Input, flags: ProvenanceArgs) -> anyhow::Result<Prepared> {

@@ -2,13 +2,11 @@
 //!
 //! Every type is parsed once, at an edge, and is valid ever after: a [`Run`] that exists can be
 //! stored, a [`Series`] that exists can be asked for. What does not fit is told as a list of
-//! [`Fault`]s, each with the place it was found at, so that one answer names them all.
+//! [`Faults`], each with the place it was found at, so that one answer names them all.
 
 mod commit;
 mod document;
-mod fault;
-mod fields;
-mod json;
+mod exact;
 mod metric;
 mod name;
 mod run;
@@ -20,11 +18,11 @@ mod text;
 mod upload;
 mod value;
 
+pub use crate::read::{Fault, Faults, JsonText};
 pub use commit::CommitSha;
-pub use document::{Document, Parameter, Parameters};
-pub use fault::Fault;
-pub use fields::Fields;
-pub use json::JsonText;
+pub(crate) use document::read_parameters;
+pub use document::{Document, MAX_PARAMETERS, Parameter, Parameters};
+pub use exact::{ExactNumber, ExactNumberError};
 pub use metric::{Metric, MetricName};
 pub use name::{
     Arch, Branch, Change, DimKey, Distro, HostClass, MetricKey, NameError, ParameterName, Patchset,

@@ -3,12 +3,12 @@
 use std::collections::HashSet;
 
 use serde::Serialize;
-use serde_json::Value as Json;
 
 use super::{
-    Change, CommitSha, DimKey, Fault, Fields, HostClass, Identity, JsonText, Metric, MetricName,
-    Patchset, Pipeline, Repo, RunDate, Series, Tag,
+    Change, CommitSha, DimKey, Faults, HostClass, Identity, JsonText, Metric, MetricName, Patchset,
+    Pipeline, Repo, RunDate, Series, Tag,
 };
+use crate::read::{Fields, Node, Notes, Place, boolean, number, parsed};
 
 /// The most metrics that one run may have.
 pub const MAX_METRICS: usize = 10_000;
@@ -46,13 +46,17 @@ impl Run {
     ///
     /// # Errors
     /// Every fault of the body at once, each with its JSON pointer.
-    pub fn parse(body: &JsonText) -> Result<Self, Vec<Fault>> {
-        let mut faults = body.repeated.clone();
-        let run = Self::read(&body.content, &mut faults);
-        match run {
-            Some(run) if faults.is_empty() => Ok(run),
-            _ => Err(faults),
-        }
+    pub fn parse(body: JsonText<'_>) -> Result<Self, Faults> {
+        let known = &LISTED_FIELDS[1..];
+        body.read(|node, notes| Self::read_fields(node, notes, known))
+    }
+
+    /// Reads a run as the service lists it: with its `run_id`, which is no part of the run.
+    ///
+    /// # Errors
+    /// As [`Run::parse`].
+    pub fn parse_listed(body: JsonText<'_>) -> Result<Self, Faults> {
+        body.read(|node, notes| Self::read_fields(node, notes, &LISTED_FIELDS))
     }
 
     /// What makes this run one of a kind.
@@ -65,23 +69,26 @@ impl Run {
     }
 
     /// Reads every field before any `?`, so that one bad field does not hide the next.
-    fn read(body: &Json, faults: &mut Vec<Fault>) -> Option<Self> {
-        let mut fields = Fields::of(body, "", faults)?;
-        let workload = fields.text("workload");
-        let repo = fields.text("repo");
-        let branch = fields.text("branch");
-        let commit_sha = fields.text("commit_sha");
-        let change = fields.text_option("change");
-        let patchset = fields.text_option("patchset");
-        let pipeline = fields.text("pipeline");
-        let distro = fields.text("distro");
-        let arch = fields.text("arch");
-        let host_class = fields.text("host_class");
-        let tag = fields.text_or("tag", Tag::live());
-        let run_date = fields.text("run_date");
-        let succeeded = fields.boolean("succeeded");
-        let metrics = read_metrics(&mut fields, succeeded);
-        fields.finish();
+    fn read_fields(
+        body: Node<'_>,
+        notes: &Notes<'_>,
+        known: &'static [&'static str],
+    ) -> Option<Self> {
+        let fields = Fields::of(body, Place::ROOT, notes, known)?;
+        let workload = fields.needed("workload", parsed);
+        let repo = fields.needed("repo", parsed);
+        let branch = fields.needed("branch", parsed);
+        let commit_sha = fields.needed("commit_sha", parsed);
+        let change = fields.optional("change", parsed);
+        let patchset = fields.optional("patchset", parsed);
+        let pipeline = fields.needed("pipeline", parsed);
+        let distro = fields.needed("distro", parsed);
+        let arch = fields.needed("arch", parsed);
+        let host_class = fields.needed("host_class", parsed);
+        let tag = fields.optional("tag", parsed);
+        let run_date = fields.needed("run_date", parsed);
+        let succeeded = fields.needed("succeeded", boolean);
+        let metrics = read_metrics(&fields, succeeded);
         Some(Self {
             series: Series {
                 workload: workload?,
@@ -91,11 +98,11 @@ impl Run {
             },
             repo: repo?,
             commit_sha: commit_sha?,
-            change: change?,
-            patchset: patchset?,
+            change,
+            patchset,
             pipeline: pipeline?,
             host_class: host_class?,
-            tag: tag?,
+            tag: tag.unwrap_or_else(Tag::live),
             run_date: run_date?,
             succeeded: succeeded?,
             metrics: metrics?,
@@ -103,33 +110,52 @@ impl Run {
     }
 }
 
+/// The fields of a run in a list. All but the first are the fields of a run.
+const LISTED_FIELDS: [&str; 15] = [
+    "run_id",
+    "workload",
+    "repo",
+    "branch",
+    "commit_sha",
+    "change",
+    "patchset",
+    "pipeline",
+    "distro",
+    "arch",
+    "host_class",
+    "tag",
+    "run_date",
+    "succeeded",
+    "metrics",
+];
+
+/// The fields of a metric.
+const METRIC_FIELDS: [&str; 4] = ["metric_key", "dim_key", "value", "wallclock"];
+
 /// The metrics of a run or a document: each name once, and at least one where it succeeded.
 pub(super) fn read_metrics(
-    fields: &mut Fields<'_>,
+    fields: &Fields<'_, '_>,
     succeeded: Option<bool>,
 ) -> Option<Vec<Metric>> {
-    let items = fields.list("metrics")?;
-    if items.len() > MAX_METRICS {
-        let detail = format!(
-            "must have at most {MAX_METRICS} metrics, has {}",
-            items.len()
-        );
+    fields.check_there("metrics");
+    // Counted first, so that a list that is too long is one fault and not ten thousand.
+    let count = fields.count("metrics")?;
+    if count > MAX_METRICS {
+        let detail = format!("must have at most {MAX_METRICS} metrics, has {count}");
         fields.fault("metrics", detail);
         return None;
     }
-    if items.is_empty() && succeeded == Some(true) {
+    if count == 0 && succeeded == Some(true) {
         fields.fault(
             "metrics",
             "must have at least one metric when the run succeeded",
         );
     }
-    let faults = fields.faults();
-    let mut metrics: Vec<Metric> = Vec::with_capacity(items.len());
-    let mut names = HashSet::with_capacity(items.len());
-    for (index, item) in items.iter().enumerate() {
-        let pointer = format!("/metrics/{index}");
-        let Some(metric) = read_metric(item, &pointer, faults) else {
-            continue;
+    let mut metrics: Vec<Metric> = Vec::with_capacity(count);
+    let mut names = HashSet::with_capacity(count);
+    fields.each("metrics", |item, place, notes| {
+        let Some(metric) = read_metric(item, place, notes) else {
+            return;
         };
         if !names.insert(metric.name.clone()) {
             let MetricName {
@@ -137,34 +163,33 @@ pub(super) fn read_metrics(
                 dim_key,
             } = &metric.name;
             let detail = format!("`{metric_key}` with dimension `{dim_key}` stands here twice");
-            faults.push(Fault::new(pointer, detail));
+            notes.add(&place, detail);
         }
         metrics.push(metric);
-    }
+    });
     metrics.sort_by(|a, b| a.name.cmp(&b.name));
     Some(metrics)
 }
 
-fn read_metric(item: &Json, pointer: &str, faults: &mut Vec<Fault>) -> Option<Metric> {
-    let mut fields = Fields::of(item, pointer, faults)?;
-    let metric_key = fields.text("metric_key");
-    let dim_key = fields.text_or("dim_key", DimKey::scalar());
-    let value = fields.number("value");
-    let wallclock = fields.boolean_or("wallclock", false);
-    fields.finish();
+fn read_metric(item: Node<'_>, place: Place<'_>, notes: &Notes<'_>) -> Option<Metric> {
+    let fields = Fields::of(item, place, notes, &METRIC_FIELDS)?;
+    let metric_key = fields.needed("metric_key", parsed);
+    let dim_key = fields.optional("dim_key", parsed);
+    let value = fields.needed("value", number);
+    let wallclock = fields.optional("wallclock", boolean);
     Some(Metric {
         name: MetricName {
             metric_key: metric_key?,
-            dim_key: dim_key?,
+            dim_key: dim_key.unwrap_or_else(DimKey::scalar),
         },
         value: value?,
-        wallclock: wallclock?,
+        wallclock: wallclock.unwrap_or(false),
     })
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value as Json, json};
 
     use super::*;
 
@@ -178,15 +203,15 @@ mod tests {
         })
     }
 
-    fn parse(body: Json) -> Result<Run, Vec<Fault>> {
-        Run::parse(&body.into())
+    fn parse(body: Json) -> Result<Run, Faults> {
+        Run::parse(JsonText::parse(body.to_string().as_bytes()).unwrap())
     }
 
     fn faults(change: impl FnOnce(&mut Json)) -> Vec<String> {
         let mut body = body();
         change(&mut body);
         let faults = parse(body).expect_err("the body does not fit");
-        faults.iter().map(Fault::to_string).collect()
+        faults.lines().collect()
     }
 
     #[test]
@@ -215,15 +240,15 @@ mod tests {
         assert_eq!(
             found,
             [
+                "/a~1b~0c: is not a field of this object",
                 "/workload: must not be empty",
                 "/commit_sha: must be 40 hexadecimal digits, the whole name of a commit",
                 "/arch: is missing",
                 "/succeeded: must be true or false, is a string",
                 "/metrics/0/value: must be a number, is a string",
-                "/metrics/1/value: has no four-decimal form within one part in ten thousand; choose a smaller unit",
                 "/metrics/1/colour: is not a field of this object",
+                "/metrics/1/value: has no four-decimal form within one part in ten thousand; choose a smaller unit",
                 "/metrics/2: must be an object, is a number",
-                "/a~1b~0c: is not a field of this object",
             ]
         );
     }

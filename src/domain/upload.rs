@@ -1,10 +1,8 @@
 //! What is uploaded: a document and where it comes from, or a run that says both.
 
-use serde_json::Value as Json;
-
 use super::{
-    Branch, Change, CommitSha, Document, Fault, JsonText, Patchset, Pipeline, Repo, Run, RunDate,
-    Series, Tag,
+    Branch, Change, CommitSha, Document, Fault, Faults, JsonText, Patchset, Pipeline, Repo, Run,
+    RunDate, Series, Tag,
 };
 
 /// What a text that is uploaded may hold.
@@ -46,17 +44,14 @@ impl Upload {
     ///
     /// # Errors
     /// Every fault at once, each with its JSON pointer; a single one for what is neither.
-    pub fn parse(text: &JsonText) -> Result<Self, Vec<Fault>> {
-        let Json::Object(object) = &text.content else {
-            return Err(vec![neither()]);
-        };
-        if object.contains_key("format_version") {
+    pub fn parse(text: JsonText<'_>) -> Result<Self, Faults> {
+        if text.has("format_version") {
             return Document::parse(text).map(Self::Document);
         }
-        if OF_A_RUN.iter().any(|name| object.contains_key(*name)) {
+        if OF_A_RUN.iter().any(|name| text.has(name)) {
             return Run::parse(text).map(Self::Run);
         }
-        Err(vec![neither()])
+        Err(neither().into())
     }
 }
 
@@ -95,7 +90,7 @@ impl Document {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value as Json, json};
 
     use super::*;
 
@@ -118,13 +113,13 @@ mod tests {
         })
     }
 
-    fn parse(json: Json) -> Result<Upload, Vec<Fault>> {
-        Upload::parse(&json.into())
+    fn parse(json: Json) -> Result<Upload, Faults> {
+        Upload::parse(JsonText::parse(json.to_string().as_bytes()).unwrap())
     }
 
     fn faults(json: Json) -> Vec<String> {
         let faults = parse(json).expect_err("it does not fit");
-        faults.iter().map(Fault::to_string).collect()
+        faults.lines().collect()
     }
 
     #[test]

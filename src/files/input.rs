@@ -7,12 +7,15 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 
-use crate::domain::{Document, JsonText};
+use crate::domain::{Document, Faults, JsonText};
 use crate::terminal::shown;
 use crate::terminal::tame;
 
 /// Ten thousand metrics with the longest names, escaped and indented, have a third of it.
 pub(crate) const MAX_RUN_BYTES: usize = 64 << 20;
+
+/// Far more than any `gate.toml` or contract has.
+pub(crate) const MAX_CONFIG_BYTES: usize = 1 << 20;
 
 /// A file, or standard input.
 pub(crate) struct Input {
@@ -80,27 +83,31 @@ impl Input {
             .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is no UTF-8 text"))
     }
 
-    /// Its JSON, which is no larger than that of any run.
+    /// What `parse` makes of its JSON, which is no larger than that of any run. `wanted` says in a
+    /// message what it should hold.
     ///
     /// # Errors
-    /// That it cannot be read, is larger, or is not JSON.
-    pub(crate) fn json(&self) -> anyhow::Result<JsonText> {
+    /// That it cannot be read, is larger, or is not JSON; or every fault that `parse` found.
+    pub(crate) fn parse_json<T>(
+        &self,
+        wanted: &str,
+        parse: impl FnOnce(JsonText<'_>) -> Result<T, Faults>,
+    ) -> anyhow::Result<T> {
         let name = &self.name;
         let bytes = self
             .bytes(MAX_RUN_BYTES)
             .with_context(|| format!("cannot read {name}"))?;
-        JsonText::parse(&bytes).with_context(|| format!("{name} is not JSON"))
+        let json = JsonText::parse(&bytes).with_context(|| format!("{name} is not JSON"))?;
+        parse(json)
+            .map_err(|faults| anyhow::anyhow!("{name} holds no {wanted}{}", lines(faults.lines())))
     }
 
     /// The document that it holds.
     ///
     /// # Errors
-    /// As [`Input::json`]; or every reason why it is none.
+    /// That it cannot be read, or every reason why it holds none.
     pub(crate) fn document(&self) -> anyhow::Result<Document> {
-        Document::parse(&self.json()?).map_err(|faults| {
-            let name = &self.name;
-            anyhow::anyhow!("{name} holds no document that fits{}", lines(&faults))
-        })
+        self.parse_json("document that fits", Document::parse)
     }
 }
 
@@ -122,7 +129,7 @@ mod tests {
         let endless = Input::of(Path::new("/dev/zero"));
         let error = endless.bytes(1 << 20).unwrap_err();
         assert_eq!(error.to_string(), "it holds more than 1 MiB");
-        let json = format!("{:#}", endless.json().unwrap_err());
+        let json = format!("{:#}", endless.document().unwrap_err());
         assert_eq!(json, "cannot read `/dev/zero`: it holds more than 64 MiB");
     }
 

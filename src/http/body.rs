@@ -9,12 +9,50 @@ use http_body_util::{BodyExt, LengthLimitError, Limited};
 use super::admission::{self, Place};
 use super::problem::{Problem, Slug};
 use super::{AppState, RequestLimits};
-use crate::domain::JsonText;
+use crate::domain::{Faults, JsonText};
 
-/// A JSON body, and a place to work on it.
+/// The bytes of a JSON body, and a place to work on it.
 pub(super) struct JsonBody {
-    pub(super) json: JsonText,
+    bytes: Bytes,
     _place: Place,
+}
+
+/// A larger body is parsed away from the threads that serve the connections. A smaller one is
+/// parsed faster than it is handed over.
+const MAX_BYTES_IN_PLACE: usize = 32 * 1024;
+
+impl JsonBody {
+    /// What `parse` makes of the body, or all that does not fit in it.
+    pub(super) async fn parse<T: Send + 'static>(
+        &self,
+        parse: fn(JsonText<'_>) -> Result<T, Faults>,
+    ) -> Result<Result<T, Faults>, Problem> {
+        if self.bytes.len() <= MAX_BYTES_IN_PLACE {
+            return read_json(&self.bytes, parse);
+        }
+        let bytes = self.bytes.clone();
+        let parsed = tokio::task::spawn_blocking(move || read_json(&bytes, parse));
+        parsed
+            .await
+            .unwrap_or_else(|error| match error.try_into_panic() {
+                Ok(panic) => std::panic::resume_unwind(panic),
+                Err(_) => Err(Problem::new(
+                    Slug::Starting,
+                    "the service is stopping; try again",
+                )),
+            })
+    }
+}
+
+fn read_json<T>(
+    bytes: &[u8],
+    parse: fn(JsonText<'_>) -> Result<T, Faults>,
+) -> Result<Result<T, Faults>, Problem> {
+    let json = JsonText::parse(bytes).map_err(|error| {
+        let detail = format!("the body is not JSON: {error}");
+        Problem::new(Slug::UnreadableBody, detail)
+    })?;
+    Ok(parse(json))
 }
 
 impl FromRequest<AppState> for JsonBody {
@@ -26,13 +64,7 @@ impl FromRequest<AppState> for JsonBody {
         check_length(&parts.headers, &state.limits)?;
         let bytes = read(body, &state.limits).await?;
         let _place = admission::enter(state)?;
-        let json = JsonText::parse(&bytes).map_err(|error| {
-            Problem::new(
-                Slug::UnreadableBody,
-                format!("the body is not JSON: {error}"),
-            )
-        })?;
-        Ok(Self { json, _place })
+        Ok(Self { bytes, _place })
     }
 }
 

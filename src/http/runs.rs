@@ -16,7 +16,7 @@ use crate::api::{
     Slug, WholeRun,
 };
 use crate::auth::OutsideGrant;
-use crate::domain::{Fault, Run};
+use crate::domain::{Faults, Run};
 use crate::store::{Conflict, Recorded, RunId};
 
 /// Store a run.
@@ -50,7 +50,7 @@ pub(super) async fn record(
     right: CanWrite,
     body: JsonBody,
 ) -> Result<Response, Problem> {
-    let run = Run::parse(&body.json).map_err(invalid_run)?;
+    let run = body.parse(Run::parse).await?.map_err(invalid_run)?;
     right.check(&run)?;
     let recorded = state.store.record_run(&run, right.narrow()).await?;
     let label = match &recorded {
@@ -75,12 +75,20 @@ fn answer(status: StatusCode, run_id: RunId, outcome: RecordOutcome) -> Response
     (status, location, Json(RecordAnswer { run_id, outcome })).into_response()
 }
 
-fn invalid_run(faults: Vec<Fault>) -> Problem {
-    let detail = match faults.as_slice() {
+fn invalid_run(faults: Faults) -> Problem {
+    let told = faults.told();
+    let detail = match told {
         [fault] => fault.to_string(),
-        faults => format!("{} things do not fit; `errors` lists them", faults.len()),
+        _ if told.len() == faults.count() => {
+            format!("{} things do not fit; `errors` lists them", told.len())
+        }
+        _ => format!(
+            "{} things do not fit; `errors` lists the first {}",
+            faults.count(),
+            told.len()
+        ),
     };
-    Problem::new(Slug::InvalidRun, detail).with_errors(faults)
+    Problem::new(Slug::InvalidRun, detail).with_errors(faults.into_told())
 }
 
 /// The claims hold for what is taken away, too.

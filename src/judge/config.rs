@@ -6,17 +6,16 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use toml::de::DeValue;
-
 use super::policy::{
     AcceptedStep, Combine, MAX_WINDOW, MetricRule, OnInsufficient, Pattern, Place, Policy,
     SeriesFilter, Since, Windows,
 };
 use super::window::{Fraction, Worse};
-use crate::domain::{RunDate, Value};
-use crate::toml_table::{self, Table, filled, json};
-
-pub use crate::toml_table::ConfigFault;
+use crate::domain::{Faults, RunDate, Value, read_parameters};
+use crate::read::{
+    Fields, Node, Notes, Place as ReadPlace, boolean, date, filled, number, parse_toml, parsed,
+    text_with, whole, word,
+};
 
 /// What `gate init` writes: the defaults, with what they mean.
 pub const DEFAULT_TEXT: &str = include_str!("gate.default.toml");
@@ -26,46 +25,47 @@ impl Policy {
     ///
     /// # Errors
     /// Every fault of the text at once, in the order of their places.
-    pub fn parse(text: &str) -> Result<Self, Vec<ConfigFault>> {
-        toml_table::parse(text, |root| Some(read(root)))
+    pub fn parse(text: &str) -> Result<Self, Faults> {
+        parse_toml(text, read)
     }
 }
 
-fn read(mut root: Table<'_>) -> Policy {
+fn read(root: Node<'_>, notes: &Notes<'_>) -> Option<Policy> {
+    const KNOWN: [&str; 5] = ["window", "parameters", "wallclock", "metric", "accepted"];
+    let root = Fields::of(root, ReadPlace::ROOT, notes, &KNOWN)?;
     let mut policy = Policy::default();
-    if let Some(table) = root.table("window") {
-        policy.windows = read_windows(table);
+    if let Some(windows) = root.object("window", &WINDOW_FIELDS, read_windows) {
+        policy.windows = windows;
     }
-    if let Some(table) = root.table("parameters") {
-        policy.parameters = Some(table.parameters());
-    }
-    if let Some(mut table) = root.table("wallclock") {
-        let classes = table.list("host_classes", "a list of names", |value| match value {
-            DeValue::String(text) => text.parse().map_err(|error| format!("{error}")),
-            _ => Err("must be a string, the name of a class of hosts".to_owned()),
-        });
-        policy.wallclock_host_classes = classes.unwrap_or_default().into_iter().collect();
-        table.finish();
-    }
-    let rules = root.tables("metric").into_iter().filter_map(read_rule);
-    policy.rules.extend(rules.map(Arc::new));
-    let steps = root.tables("accepted").into_iter().filter_map(read_step);
-    policy.accepted = steps.map(Arc::new).collect();
-    root.finish();
-    policy
+    policy.parameters = read_parameters(&root);
+    let classes = root.object("wallclock", &["host_classes"], |table| {
+        table.list("host_classes", "a list of names", |value| {
+            let is_text = value.text().is_ok();
+            parsed(value).map_err(|detail| match is_text {
+                true => detail,
+                false => "must be a string, the name of a class of hosts".to_owned(),
+            })
+        })
+    });
+    policy.wallclock_host_classes = classes.flatten().unwrap_or_default().into_iter().collect();
+    let rules = root.objects("metric", TABLES, &RULE_FIELDS, read_rule);
+    policy.rules.extend(rules.into_iter().map(Arc::new));
+    let steps = root.objects("accepted", TABLES, &STEP_FIELDS, read_step);
+    policy.accepted = steps.into_iter().map(Arc::new).collect();
+    Some(policy)
 }
 
-fn read_windows(mut table: Table<'_>) -> Windows {
+/// What a list of tables must be, for a message.
+const TABLES: &str = "a list of tables, each under a line with its name in double brackets";
+
+const WINDOW_FIELDS: [&str; 5] = ["sizes", "k", "min_runs", "combine", "on_insufficient"];
+
+fn read_windows(table: &Fields<'_, '_>) -> Windows {
     let defaults = Windows::default();
     let sizes = table.list(
         "sizes",
         "a list of whole numbers, such as [5, 20]",
-        |value| {
-            let size = json(value).and_then(|json| json.as_u64());
-            let size = size.and_then(|size| u32::try_from(size).ok());
-            size.filter(|size| (1..=MAX_WINDOW).contains(size))
-                .ok_or_else(|| format!("must be a whole number from 1 to {MAX_WINDOW}"))
-        },
+        whole(1..=MAX_WINDOW),
     );
     let sizes: Option<BTreeSet<u32>> = sizes.map(|sizes| sizes.into_iter().collect());
     if sizes.as_ref().is_some_and(BTreeSet::is_empty) {
@@ -73,7 +73,7 @@ fn read_windows(mut table: Table<'_>) -> Windows {
     }
     let sizes = sizes.map_or(defaults.sizes, |sizes| sizes.into_iter().collect());
     let smallest = sizes.first().copied().unwrap_or(MAX_WINDOW);
-    let min_runs = table.integer("min_runs", 1..=MAX_WINDOW);
+    let min_runs = table.optional("min_runs", whole(1..=MAX_WINDOW));
     let needed = min_runs.unwrap_or(defaults.min_runs);
     if needed > smallest && min_runs.is_some() {
         let detail = format!("is {needed}, which a window of {smallest} can never hold");
@@ -83,44 +83,45 @@ fn read_windows(mut table: Table<'_>) -> Windows {
             format!("has {smallest}, which can never hold the {needed} runs of `min_runs`");
         table.fault("sizes", detail);
     }
-    let windows = Windows {
+    let combine = [("any", Combine::Any), ("all", Combine::All)];
+    let on_insufficient = [
+        ("fail", OnInsufficient::Fail),
+        ("pass", OnInsufficient::Pass),
+    ];
+    Windows {
         sizes,
-        k: table.number("k").unwrap_or(defaults.k),
+        k: table.optional("k", number).unwrap_or(defaults.k),
         min_runs: needed,
         combine: table
-            .word("combine", &[("any", Combine::Any), ("all", Combine::All)])
+            .optional("combine", word(&combine))
             .unwrap_or(defaults.combine),
         on_insufficient: table
-            .word(
-                "on_insufficient",
-                &[
-                    ("fail", OnInsufficient::Fail),
-                    ("pass", OnInsufficient::Pass),
-                ],
-            )
+            .optional("on_insufficient", word(&on_insufficient))
             .unwrap_or(defaults.on_insufficient),
-    };
-    table.finish();
-    windows
+    }
 }
 
-fn read_rule(mut table: Table<'_>) -> Option<MetricRule> {
+const RULE_FIELDS: [&str; 6] = [
+    "pattern",
+    "dim",
+    "floor",
+    "floor_absolute",
+    "worse",
+    "ignore",
+];
+
+fn read_rule(table: &Fields<'_, '_>) -> Option<MetricRule> {
     let place = Place::Line(table.line());
-    let pattern = table.required("pattern", Pattern::new);
-    let dim = table.optional("dim", Pattern::new);
-    let floor = table.optional("floor", |text| {
-        text.parse::<Fraction>().map_err(|error| error.to_string())
-    });
-    let floor_absolute = table.number::<Value>("floor_absolute");
+    let pattern = table.needed("pattern", text_with(Pattern::new));
+    let dim = table.optional("dim", text_with(Pattern::new));
+    let floor = table.optional("floor", parsed::<Fraction>);
+    let floor_absolute = table.optional("floor_absolute", number::<Value>);
     if floor_absolute.is_some_and(|floor| floor < Value::ZERO) {
         table.fault("floor_absolute", "must not be negative");
     }
-    let worse = table.word(
-        "worse",
-        &[("higher", Worse::Higher), ("lower", Worse::Lower)],
-    );
-    let ignore = table.boolean("ignore");
-    table.finish();
+    let worse = [("higher", Worse::Higher), ("lower", Worse::Lower)];
+    let worse = table.optional("worse", word(&worse));
+    let ignore = table.optional("ignore", boolean);
     Some(MetricRule {
         dim,
         floor: floor.unwrap_or(Fraction::ZERO),
@@ -131,14 +132,22 @@ fn read_rule(mut table: Table<'_>) -> Option<MetricRule> {
     })
 }
 
-fn read_step(mut table: Table<'_>) -> Option<AcceptedStep> {
-    let line = table.line();
-    let pattern = table.required("metric", Pattern::new);
-    let series = table.table("series").map(read_series).unwrap_or_default();
-    let commit = table.parsed("since_commit").map(Since::Commit);
-    let date = table
-        .date("since_date", |text| text.parse::<RunDate>())
-        .map(Since::Date);
+const STEP_FIELDS: [&str; 8] = [
+    "metric",
+    "series",
+    "since_commit",
+    "since_date",
+    "why",
+    "by",
+    "min_runs",
+    "up_to",
+];
+
+fn read_step(table: &Fields<'_, '_>) -> Option<AcceptedStep> {
+    let pattern = table.needed("metric", text_with(Pattern::new));
+    let series = table.object("series", &SERIES_FIELDS, read_series);
+    let commit = table.optional("since_commit", parsed).map(Since::Commit);
+    let since_date = table.optional("since_date", date::<RunDate>);
     match (table.has("since_commit"), table.has("since_date")) {
         (false, false) => table.fault_here(
             "needs `since_commit` or `since_date`, the first run of the accepted level",
@@ -149,32 +158,31 @@ fn read_step(mut table: Table<'_>) -> Option<AcceptedStep> {
         ),
         _ => {}
     }
-    let why = table.required("why", filled);
-    let by = table.required("by", filled);
-    let min_runs = table.integer("min_runs", 1..=MAX_WINDOW);
-    let up_to = table.number::<Value>("up_to");
-    table.finish();
+    let why = table.needed("why", text_with(filled));
+    let by = table.needed("by", text_with(filled));
+    let min_runs = table.optional("min_runs", whole(1..=MAX_WINDOW));
+    let up_to = table.optional("up_to", number::<Value>);
     Some(AcceptedStep {
         pattern: pattern?,
-        series,
-        since: commit.or(date)?,
+        series: series.unwrap_or_default(),
+        since: commit.or(since_date.map(Since::Date))?,
         why: why?,
         by: by?,
         min_runs,
         up_to,
-        line,
+        line: table.line(),
     })
 }
 
-fn read_series(mut table: Table<'_>) -> SeriesFilter {
-    let filter = SeriesFilter {
-        workload: table.parsed("workload"),
-        branch: table.parsed("branch"),
-        arch: table.parsed("arch"),
-        distro: table.parsed("distro"),
-    };
-    table.finish();
-    filter
+const SERIES_FIELDS: [&str; 4] = ["workload", "branch", "arch", "distro"];
+
+fn read_series(table: &Fields<'_, '_>) -> SeriesFilter {
+    SeriesFilter {
+        workload: table.optional("workload", parsed),
+        branch: table.optional("branch", parsed),
+        arch: table.optional("arch", parsed),
+        distro: table.optional("distro", parsed),
+    }
 }
 
 #[cfg(test)]

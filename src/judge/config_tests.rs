@@ -3,7 +3,7 @@ use crate::domain::{DimKey, MetricName};
 
 fn faults(text: &str) -> Vec<String> {
     let faults = Policy::parse(text).expect_err("the text does not fit");
-    faults.iter().map(ConfigFault::to_string).collect()
+    faults.lines().collect()
 }
 
 fn name(key: &str, dim: &str) -> MetricName {

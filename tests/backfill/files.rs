@@ -64,7 +64,7 @@ refused    7
 refused:
   standard input:3: run 1 is stored with other content, and stays as it is: host_class is callgrind, sent metal; callgrind.ir is 1000002, sent 7.5; x t=1 is none, sent 1
   standard input:4: is not JSON: EOF while parsing a value at line 1 column 7
-  standard input:5: /arch: must not be empty; /colour\u{fffd}: is not a field of this object
+  standard input:5: /colour\u{fffd}: is not a field of this object; /arch: must not be empty
   standard input:6: holds no JSON object
   standard input:8: /arch: stands here more than once
   standard input:10: is neither a document, nor a run, nor a map of metrics to numbers

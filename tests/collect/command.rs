@@ -135,7 +135,7 @@ fn check_says_whether_a_file_is_a_document() {
     assert_eq!((bad.code, bad.stdout.as_str()), (2, ""));
     assert_eq!(
         bad.stderr,
-        "error: `m.json` holds no document that fits\n  /arch: must not be empty\n  /metrics/0/value: must be a number, is a string\n  /colour: is not a field of this object\n"
+        "error: `m.json` holds no document that fits\n  /colour: is not a field of this object\n  /arch: must not be empty\n  /metrics/0/value: must be a number, is a string\n"
     );
 
     fs::write(folder.path().join("m.json"), "{\n\"format_version\": 1,\n").unwrap();
@@ -203,4 +203,42 @@ fn the_machine_says_its_architecture_and_distribution() {
         .unwrap();
     let arch = String::from_utf8(arch.stdout).unwrap();
     assert_eq!(document["arch"], arch.trim());
+}
+
+/// Every one of them took a hundred times its size once, or more.
+#[test]
+fn a_hostile_document_takes_little_memory_and_few_words() {
+    let folder = tempfile::tempdir().unwrap();
+    let key = "k".repeat(90_000);
+    let repeated = vec![r#""a":1"#; 15_000].join(",");
+    let unknown: Vec<String> = (0..100_000).map(|n| format!("\"{n}\":1")).collect();
+    let faulty = vec![r#"{"metric_key":"","value":"x"}"#; 10_000].join(",");
+    for text in [
+        format!(r#"{{"format_version":1,"{key}":{{{repeated}}}}}"#),
+        format!(r#"{{"format_version":1,{}}}"#, unknown.join(",")),
+        format!(r#"{{"format_version":1,"metrics":[{faulty}]}}"#),
+        format!(
+            r#"{{"format_version":1,"metrics":[{}1]}}"#,
+            "7,".repeat(500_000)
+        ),
+        format!("{}1{}", "{\"a\":".repeat(200_000), "}".repeat(200_000)),
+    ] {
+        fs::write(folder.path().join("m.json"), &text).unwrap();
+        let left = std::process::Command::new("sh")
+            .args(["-c", r#"ulimit -v 400000; exec "$0" document check m.json"#])
+            .arg(env!("CARGO_BIN_EXE_perf-tracking"))
+            .current_dir(folder.path())
+            .output()
+            .unwrap();
+        let said = String::from_utf8(left.stderr).unwrap();
+        assert_eq!(left.status.code(), Some(2), "{said}");
+        assert!(
+            said.starts_with("error: `m.json` holds no document"),
+            "{said}"
+        );
+        assert!(
+            said.lines().count() <= 102 && said.len() < 64 << 10,
+            "{said}"
+        );
+    }
 }

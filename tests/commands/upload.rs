@@ -81,10 +81,10 @@ async fn every_fault_is_told_before_anything_is_sent() {
         2,
         "",
         "error: standard input holds no run or document that fits; nothing was sent
+  /arc: is not a field of this object
   /workload: must not be empty
   /arch: is missing
   /metrics/0/value: must be a number, is a string
-  /arc: is not a field of this object
 ",
     );
 }

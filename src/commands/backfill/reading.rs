@@ -1,15 +1,18 @@
 //! From a JSON text to the run that it stands for.
 
+use std::collections::HashSet;
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use serde_json::{Map, Value as Json};
+use serde_json::Value as Json;
 
 use super::files::Source;
 use super::git::Git;
 use super::known::{Field, Known};
 use super::pattern::Pattern;
 use crate::collect::{self, Kind};
-use crate::domain::{Document, Fault, JsonText, Run, Upload};
+use crate::domain::{Document, Faults, JsonText, Run, Upload};
+use crate::read::Place;
 
 /// Why a text yields no run.
 pub(super) enum NoRun {
@@ -34,13 +37,13 @@ impl Reader {
     pub(super) fn read(&mut self, source: &Source, text: &[u8]) -> Result<Run, NoRun> {
         let json = JsonText::parse(text.trim_ascii_end())
             .map_err(|error| NoRun::Refused(format!("is not JSON: {error}")))?;
-        let Json::Object(object) = &json.content else {
+        if !json.is_object() {
             return Err(NoRun::Other("holds no JSON object".to_owned()));
-        };
-        let read = if is_map(object) {
-            self.map(source, &json, object)
-        } else if is_measurement(object) {
-            self.upload(source, &json)
+        }
+        let read = if is_map(json) {
+            self.map(source, json)
+        } else if is_measurement(json) {
+            self.upload(source, json)
         } else {
             return Err(NoRun::Other(
                 "is neither a document, nor a run, nor a map of metrics to numbers".to_owned(),
@@ -49,7 +52,7 @@ impl Reader {
         read.map_err(NoRun::Refused)
     }
 
-    fn upload(&mut self, source: &Source, json: &JsonText) -> Result<Run, String> {
+    fn upload(&mut self, source: &Source, json: JsonText<'_>) -> Result<Run, String> {
         match Upload::parse(json).map_err(|faults| list(&faults))? {
             Upload::Run(run) => Ok(run),
             Upload::Document(document) => {
@@ -60,24 +63,9 @@ impl Reader {
     }
 
     /// A flat map: numbers are metrics, and texts are fields of the run.
-    fn map(
-        &mut self,
-        source: &Source,
-        json: &JsonText,
-        object: &Map<String, Json>,
-    ) -> Result<Run, String> {
-        if !json.repeated.is_empty() {
-            return Err(list(&json.repeated));
-        }
-        let mut own = Known::default();
-        let mut numbers = Map::new();
-        for (name, value) in object {
-            match value {
-                Json::String(text) => own.set(name.parse()?, text),
-                value => _ = numbers.insert(name.clone(), value.clone()),
-            }
-        }
-        let reading = collect::read_values(&Json::Object(numbers).to_string(), self.kind);
+    fn map(&mut self, source: &Source, json: JsonText<'_>) -> Result<Run, String> {
+        let FlatMap { own, numbers } = FlatMap::read(json).map_err(|faults| list(&faults))?;
+        let reading = collect::read_values(&numbers, self.kind);
         let mut metrics = reading.map_err(|error| error.to_string())?.metrics;
         metrics.sort_by(|a, b| a.name.cmp(&b.name));
         let known = self.complete(source, own)?;
@@ -143,30 +131,64 @@ impl Reader {
     }
 }
 
-/// Numbers, and perhaps texts under the names of a run's fields.
-fn is_map(object: &Map<String, Json>) -> bool {
-    let fits = |(name, value): (&String, &Json)| match value {
-        Json::Number(_) => name != "format_version",
-        Json::String(_) => name.parse::<Field>().is_ok(),
-        _ => false,
-    };
-    object.iter().all(fits) && object.values().any(Json::is_number)
+/// Whether an object holds numbers, and perhaps texts under the names of a run's fields.
+fn is_map(json: JsonText<'_>) -> bool {
+    let mut has_number = false;
+    let fits = json.all_entries(|name, value| {
+        let is_number = value.digits().is_ok();
+        has_number |= is_number;
+        if is_number {
+            name != "format_version"
+        } else {
+            value.text().is_ok() && name.parse::<Field>().is_ok()
+        }
+    });
+    fits && has_number
 }
 
-/// What a document or a run has, and hardly anything else.
-fn is_measurement(object: &Map<String, Json>) -> bool {
-    let has = |name: &str| object.contains_key(name);
-    has("format_version") || has("commit_sha") || has("run_date") || has("metrics")
+/// Whether an object has what a document or a run has, and hardly anything else.
+fn is_measurement(json: JsonText<'_>) -> bool {
+    ["format_version", "commit_sha", "run_date", "metrics"]
+        .iter()
+        .any(|name| json.has(name))
 }
 
-/// Faults of one text that are told: it may have as many as it has metrics.
+/// What a flat map says.
+struct FlatMap {
+    /// The fields of the run that it says.
+    own: Known,
+    /// The map of its numbers alone, as JSON.
+    numbers: String,
+}
+
+impl FlatMap {
+    fn read(json: JsonText<'_>) -> Result<Self, Faults> {
+        json.read(|node, notes| {
+            let mut own = Known::default();
+            let mut numbers = String::new();
+            let mut names = HashSet::new();
+            let read = node.entries(&mut |name, _, value| {
+                if !names.insert(name.to_string()) {
+                    notes.add(&Place::ROOT.field(&name, 0), "stands here more than once");
+                } else if let (Ok::<Field, _>(field), Ok(text)) = (name.parse(), value.text()) {
+                    own.set(field, &text);
+                } else if let Ok(digits) = value.digits() {
+                    let separator = if numbers.is_empty() { '{' } else { ',' };
+                    let _ = write!(numbers, "{separator}{}:{digits}", Json::from(&*name));
+                }
+            });
+            numbers.push('}');
+            read.map_err(|detail| notes.add(&Place::ROOT, detail))
+                .ok()?;
+            Some(Self { own, numbers })
+        })
+    }
+}
+
+/// Faults of one text that are told: a backfill reads many texts.
 const TOLD: usize = 20;
 
 /// Faults as one line.
-pub(super) fn list(faults: &[Fault]) -> String {
-    let mut told: Vec<String> = faults.iter().take(TOLD).map(Fault::to_string).collect();
-    if faults.len() > TOLD {
-        told.push(format!("and {} more", faults.len() - TOLD));
-    }
-    told.join("; ")
+pub(super) fn list(faults: &Faults) -> String {
+    faults.first(TOLD).collect::<Vec<_>>().join("; ")
 }

@@ -16,6 +16,7 @@ use tokio::task::JoinSet;
 use super::reading::list;
 use super::tally::{Place, Tally};
 use crate::client::{Client, ClientError};
+use crate::domain::Faults;
 use crate::domain::Run;
 use crate::report::conflict;
 use crate::signals::Signals;
@@ -168,6 +169,6 @@ fn why(error: &ClientError) -> String {
     }
     match error.faults() {
         [] => error.reason(),
-        faults => list(faults),
+        faults => list(&Faults::from(faults)),
     }
 }

@@ -14,7 +14,7 @@ use clap::{Args, Subcommand};
 use super::Outcome;
 use crate::commands::flags::ClientArgs;
 use crate::domain::{Branch, CommitSha, Document, Pipeline, Repo, Series};
-use crate::files::input::{Input, MAX_RUN_BYTES, lines};
+use crate::files::input::{Input, MAX_CONFIG_BYTES, lines};
 use crate::judge::{self, Candidate, Conclusion, History, Policy};
 use crate::provenance::Detector;
 use crate::report::Subject;
@@ -235,12 +235,12 @@ impl Question<'_> {
 /// The rules in a file.
 fn read_policy(path: &Path) -> anyhow::Result<Policy> {
     let shown = shown::path(path);
-    let text = Input::of(path).text(MAX_RUN_BYTES).with_context(|| {
+    let text = Input::of(path).text(MAX_CONFIG_BYTES).with_context(|| {
         format!("cannot read the rules in {shown}; `perf-tracking gate init` writes some")
     })?;
     Policy::parse(&text).map_err(|faults| {
         let faults = faults
-            .iter()
+            .lines()
             .map(|fault| format!("{}:{fault}", path.display()));
         anyhow::anyhow!("{shown} holds no rules that fit{}", lines(faults))
     })

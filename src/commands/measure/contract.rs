@@ -7,7 +7,7 @@ use anyhow::Context as _;
 
 use crate::commands::{Outcome, about};
 use crate::domain::Document;
-use crate::files::input::{Input, MAX_RUN_BYTES, lines};
+use crate::files::input::{Input, MAX_CONFIG_BYTES, lines};
 use crate::files::whole_file;
 use crate::measure::contract::{self, Contract, Engine, Progress, Step, Tools};
 use crate::terminal::note;
@@ -34,11 +34,11 @@ pub(super) fn run(path: &Path, engine: Option<Engine>, output: &Path) -> anyhow:
 fn read(path: &Path) -> anyhow::Result<Contract> {
     let shown = shown::path(path);
     let text = Input::of(path)
-        .text(MAX_RUN_BYTES)
+        .text(MAX_CONFIG_BYTES)
         .with_context(|| format!("cannot read the contract in {shown}"))?;
     Contract::parse(&text).map_err(|faults| {
         let faults = faults
-            .iter()
+            .lines()
             .map(|fault| format!("{}:{fault}", path.display()));
         anyhow::anyhow!("{shown} is no contract{}", lines(faults))
     })

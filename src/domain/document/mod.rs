@@ -11,10 +11,13 @@ use std::fmt;
 
 use serde::ser::SerializeStruct as _;
 use serde::{Serialize, Serializer};
-use serde_json::{Number, Value as Json};
+use serde_json::Value as Json;
 
 use super::run::read_metrics;
-use super::{Arch, Distro, Fault, Fields, HostClass, JsonText, Metric, ParameterName, Workload};
+use super::{
+    Arch, Distro, ExactNumber, Faults, HostClass, JsonText, Metric, ParameterName, Workload,
+};
+use crate::read::{Fields, Node, Notes, Place, boolean, number, parsed};
 
 /// The numbers of one measurement, and all that makes them comparable.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,7 +48,7 @@ pub enum Parameter {
     /// `true` or `false`.
     Flag(bool),
     /// A number, kept digit for digit.
-    Number(Number),
+    Number(ExactNumber),
     /// Anything else.
     Text(String),
 }
@@ -58,13 +61,8 @@ impl Document {
     ///
     /// # Errors
     /// Every fault at once, each with its JSON pointer.
-    pub fn parse(text: &JsonText) -> Result<Self, Vec<Fault>> {
-        let mut faults = text.repeated.clone();
-        let document = Self::read(&text.content, &mut faults);
-        match document {
-            Some(document) if faults.is_empty() => Ok(document),
-            _ => Err(faults),
-        }
+    pub fn parse(text: JsonText<'_>) -> Result<Self, Faults> {
+        text.read(Self::read)
     }
 
     /// The JSON schema of a document, as tight as a schema can say it.
@@ -75,17 +73,17 @@ impl Document {
     }
 
     /// Reads every field before any `?`, so that one bad field does not hide the next.
-    fn read(json: &Json, faults: &mut Vec<Fault>) -> Option<Self> {
-        let mut fields = Fields::of(json, "", faults)?;
-        read_format_version(&mut fields)?;
-        let workload = fields.text("workload");
-        let arch = fields.text("arch");
-        let distro = fields.text("distro");
-        let host_class = fields.text("host_class");
-        let succeeded = fields.boolean("succeeded");
-        let parameters = read_parameters(&mut fields);
-        let metrics = read_metrics(&mut fields, succeeded);
-        fields.finish();
+    fn read(json: Node<'_>, notes: &Notes<'_>) -> Option<Self> {
+        check_format_version(json, notes)?;
+        let fields = Fields::of(json, Place::ROOT, notes, &FIELDS)?;
+        let workload = fields.needed("workload", parsed);
+        let arch = fields.needed("arch", parsed);
+        let distro = fields.needed("distro", parsed);
+        let host_class = fields.needed("host_class", parsed);
+        let succeeded = fields.needed("succeeded", boolean);
+        fields.check_there("parameters");
+        let parameters = read_parameters(&fields);
+        let metrics = read_metrics(&fields, succeeded);
         Some(Self {
             workload: workload?,
             arch: arch?,
@@ -98,62 +96,96 @@ impl Document {
     }
 }
 
-/// Another format ends the reading: what it calls its fields is not known.
-fn read_format_version(fields: &mut Fields<'_>) -> Option<()> {
-    let version: u32 = fields.number("format_version")?;
-    if version != Document::FORMAT_VERSION {
-        let detail = format!(
-            "is {version}, and this program reads {}; use the release that wrote the document",
+/// The fields of a document.
+const FIELDS: [&str; 8] = [
+    "format_version",
+    "workload",
+    "arch",
+    "distro",
+    "host_class",
+    "succeeded",
+    "parameters",
+    "metrics",
+];
+
+/// Another format ends the reading, since the names of its fields are not known.
+fn check_format_version(json: Node<'_>, notes: &Notes<'_>) -> Option<()> {
+    // What is no object is told by the reader of its fields.
+    let Ok(version) = json.entry("format_version") else {
+        return Some(());
+    };
+    let detail = match version.map(number::<u32>) {
+        Some(Ok(Document::FORMAT_VERSION)) => return Some(()),
+        Some(Ok(other)) => format!(
+            "is {other}, and this program reads {}; use the release that wrote the document",
             Document::FORMAT_VERSION
-        );
-        fields.fault("format_version", detail);
-        return None;
-    }
-    Some(())
+        ),
+        Some(Err(detail)) => detail,
+        None => "is missing".to_owned(),
+    };
+    notes.add(&Place::ROOT.field("format_version", 0), detail);
+    None
 }
 
-fn read_parameters(fields: &mut Fields<'_>) -> Option<Parameters> {
-    let json = fields.required("parameters")?;
-    let Json::Object(object) = json else {
-        fields.fault("parameters", "must be an object; `{}` where there are none");
-        return None;
-    };
-    let faults = fields.faults();
+/// The most parameters of a document.
+pub const MAX_PARAMETERS: usize = 1000;
+
+/// The parameters under `parameters`, in a document or in a configuration.
+pub(crate) fn read_parameters(fields: &Fields<'_, '_>) -> Option<Parameters> {
     let mut parameters = Parameters::new();
-    for (name, value) in object {
-        let pointer = format!("/parameters/{}", super::fields::escape(name));
+    let mut count = 0_usize;
+    fields.entries("parameters", |name, node, place, notes| {
+        count += 1;
+        if count > MAX_PARAMETERS {
+            return;
+        }
         let name = name
             .parse::<ParameterName>()
-            .map_err(|error| faults.push(Fault::new(&pointer, format!("the name {error}"))));
-        let value = Parameter::read(value);
-        if value.is_none() {
-            let detail = "must be a string, a number, true or false";
-            faults.push(Fault::new(&pointer, detail));
+            .map_err(|error| notes.add(&place, format_args!("the name {error}")));
+        let value = Parameter::read(node).map_err(|detail| notes.add(&place, detail));
+        if let (Ok(name), Ok(value)) = (name, value)
+            && parameters.insert(name, value).is_some()
+        {
+            notes.add(&place, "stands here more than once");
         }
-        if let (Ok(name), Some(value)) = (name, value) {
-            parameters.insert(name, value);
-        }
+    })?;
+    if count > MAX_PARAMETERS {
+        let detail = format!("must have at most {MAX_PARAMETERS} parameters, has {count}");
+        fields.fault("parameters", detail);
     }
     Some(parameters)
 }
 
 impl Parameter {
-    fn read(json: &Json) -> Option<Self> {
-        match json {
-            Json::Bool(flag) => Some(Self::Flag(*flag)),
-            Json::Number(number) => Some(Self::Number(number.clone())),
-            Json::String(text) => Some(Self::Text(text.clone())),
-            Json::Null | Json::Array(_) | Json::Object(_) => None,
+    /// The most characters of a text.
+    pub const MAX_CHARS: usize = 1000;
+
+    fn read(node: Node<'_>) -> Result<Self, String> {
+        if let Ok(flag) = boolean(node) {
+            return Ok(Self::Flag(flag));
         }
+        if let Ok(digits) = node.digits() {
+            let number = digits.parse().map_err(|error| format!("{error}"));
+            return number.map(Self::Number);
+        }
+        let text = node
+            .text()
+            .map_err(|_| "must be a string, a number, true or false")?;
+        let length = text.chars().count();
+        if length > Self::MAX_CHARS {
+            let most = Self::MAX_CHARS;
+            return Err(format!(
+                "must be at most {most} characters long, has {length}"
+            ));
+        }
+        Ok(Self::Text(text.into_owned()))
     }
 
     /// The value that a person wrote: a JSON number, `true`, `false`, or else a text as it is.
     pub fn from_words(text: &str) -> Self {
-        serde_json::from_str(text)
-            .ok()
-            .as_ref()
-            .and_then(Self::read)
-            .unwrap_or_else(|| Self::Text(text.to_owned()))
+        let json = JsonText::parse(text.as_bytes()).ok();
+        let read = json.and_then(|json| Self::read(json.node()).ok());
+        read.unwrap_or_else(|| Self::Text(text.to_owned()))
     }
 }
 
@@ -205,24 +237,27 @@ mod tests {
         })
     }
 
-    fn parse(body: Json) -> Result<Document, Vec<Fault>> {
-        Document::parse(&body.into())
+    fn parse(body: Json) -> Result<Document, Faults> {
+        parse_text(&body.to_string())
+    }
+
+    fn parse_text(text: &str) -> Result<Document, Faults> {
+        Document::parse(JsonText::parse(text.as_bytes()).unwrap())
     }
 
     fn faults(change: impl FnOnce(&mut Json)) -> Vec<String> {
         let mut body = body();
         change(&mut body);
         let faults = parse(body).expect_err("the document does not fit");
-        faults.iter().map(Fault::to_string).collect()
+        faults.lines().collect()
     }
 
     #[test]
     fn what_is_written_is_what_was_read_digit_for_digit() {
         let text = r#"{"format_version":1,"workload":"perf","arch":"amd64","distro":"trixie","host_class":"callgrind","succeeded":true,"parameters":{"a":1.50,"b":100000000000000000001,"c":"x","d":false},"metrics":[{"metric_key":"k","dim_key":"threads=2","value":9999999999999999.9999,"wallclock":true}]}"#;
-        let document = parse(serde_json::from_str(text).unwrap()).unwrap();
+        let document = parse_text(text).unwrap();
         assert_eq!(serde_json::to_string(&document).unwrap(), text);
-        let again = serde_json::from_str(&document.to_string()).unwrap();
-        assert_eq!(parse(again), Ok(document));
+        assert_eq!(parse_text(&document.to_string()), Ok(document));
     }
 
     #[test]
@@ -245,6 +280,7 @@ mod tests {
         assert_eq!(
             found,
             [
+                "/commit_sha: is not a field of this object",
                 "/workload: must not be empty",
                 "/distro: is missing",
                 "/succeeded: must be true or false, is a number",
@@ -252,9 +288,8 @@ mod tests {
                 "/parameters/a~1b: must be a string, a number, true or false",
                 "/parameters/n: must be a string, a number, true or false",
                 "/metrics/0/value: must be a number, is a string",
-                "/metrics/1/metric_key: is missing",
                 "/metrics/1/unit: is not a field of this object",
-                "/commit_sha: is not a field of this object",
+                "/metrics/1/metric_key: is missing",
             ]
         );
     }

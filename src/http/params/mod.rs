@@ -12,14 +12,15 @@ use percent_encoding::percent_decode_str;
 
 use super::problem::Problem;
 use crate::api::{DEFAULT_LIMIT, MAX_LIMIT, Slug};
-use crate::domain::{DateBound, Fault, Pipeline, any_or};
+use crate::domain::{DateBound, Faults, Pipeline, any_or};
+use crate::read::{Node, Notes, Place, boolean, parsed, text_with};
 use crate::store::TagFilter;
 
 /// The parameters of a query. A getter takes its parameter out; what is left at the end is unknown.
 pub(super) struct Params {
     query: String,
     values: BTreeMap<String, Vec<String>>,
-    faults: Vec<Fault>,
+    notes: Notes<'static>,
 }
 
 impl<S: Send + Sync> FromRequestParts<S> for Params {
@@ -36,16 +37,14 @@ impl Params {
         let mut params = Self {
             query: query.to_owned(),
             values: BTreeMap::new(),
-            faults: Vec::new(),
+            notes: Notes::of_query(),
         };
         for pair in pairs(query) {
             match pair {
                 (Some(name), Some(value)) => params.values.entry(name).or_default().push(value),
                 (name, _) => {
                     let name = name.unwrap_or_else(|| "?".to_owned());
-                    params
-                        .faults
-                        .push(Fault::new(name, "is not UTF-8 once it is percent-decoded"));
+                    params.fault(&name, "is not UTF-8 once it is percent-decoded");
                 }
             }
         }
@@ -63,11 +62,8 @@ impl Params {
         T: FromStr<Err: fmt::Display>,
     {
         let values = self.values.remove(name).unwrap_or_default();
-        let faults = &mut self.faults;
-        let parsed = values
-            .iter()
-            .filter_map(|text| keep(name, text.parse(), faults));
-        parsed.collect()
+        let read = |value| self.read(name, std::slice::from_ref(value), parsed);
+        values.iter().filter_map(read).collect()
     }
 
     /// A parameter that may be left out.
@@ -85,11 +81,7 @@ impl Params {
         parse: impl FnOnce(&str) -> Result<T, E>,
     ) -> Option<T> {
         let values = self.values.remove(name)?;
-        let [text] = values.as_slice() else {
-            self.faults.push(Fault::new(name, "stands more than once"));
-            return None;
-        };
-        keep(name, parse(text), &mut self.faults)
+        self.read(name, &values, text_with(parse))
     }
 
     /// A parameter that must be there.
@@ -98,7 +90,7 @@ impl Params {
         T: FromStr<Err: fmt::Display>,
     {
         if !self.values.contains_key(name) {
-            self.faults.push(Fault::new(name, "is needed"));
+            self.fault(name, "is needed");
         }
         self.optional(name)
     }
@@ -110,8 +102,9 @@ impl Params {
 
     /// `true` or `false`; left out, `false`.
     pub(super) fn flag(&mut self, name: &str) -> bool {
-        let parse = |text: &str| text.parse().map_err(|_| "must be true or false");
-        self.optional_with(name, parse).unwrap_or(false)
+        let values = self.values.remove(name);
+        let read = values.and_then(|values| self.read(name, &values, boolean));
+        read.unwrap_or(false)
     }
 
     /// A tag by its name, or `*` for all; left out, `default`.
@@ -138,31 +131,31 @@ impl Params {
     }
 
     /// What was read, or every fault that there was, unknown parameters included.
-    pub(super) fn finish<T>(mut self, read: Option<T>) -> Result<T, Problem> {
+    pub(super) fn finish<T>(self, read: Option<T>) -> Result<T, Problem> {
         for name in self.values.keys() {
-            self.faults
-                .push(Fault::new(name, "is not a parameter of this query"));
+            self.fault(name, "is not a parameter of this query");
         }
-        match read {
-            Some(read) if self.faults.is_empty() => Ok(read),
-            _ => Err(invalid(self.faults)),
-        }
+        self.notes.finish(read).map_err(invalid)
+    }
+
+    fn fault(&self, name: &str, detail: impl fmt::Display) {
+        self.notes.add(&Place::ROOT.field(name, 0), detail);
+    }
+
+    fn read<'v, T>(
+        &self,
+        name: &str,
+        values: &'v [String],
+        read: impl FnOnce(Node<'v>) -> Result<T, String>,
+    ) -> Option<T> {
+        read(Node::Query(values))
+            .map_err(|detail| self.fault(name, detail))
+            .ok()
     }
 }
 
-fn invalid(faults: Vec<Fault>) -> Problem {
-    let list: Vec<String> = faults.iter().map(Fault::to_string).collect();
-    Problem::new(Slug::InvalidQuery, list.join("; ")).with_errors(faults)
-}
-
-fn keep<T, E: fmt::Display>(
-    name: &str,
-    parsed: Result<T, E>,
-    faults: &mut Vec<Fault>,
-) -> Option<T> {
-    parsed
-        .map_err(|detail| faults.push(Fault::new(name, detail)))
-        .ok()
+fn invalid(faults: Faults) -> Problem {
+    Problem::new(Slug::InvalidQuery, faults.to_string()).with_errors(faults.into_told())
 }
 
 /// The names and values of a query as HTML forms write it; `None` for what is no UTF-8.
@@ -191,7 +184,7 @@ mod tests {
     fn forms_are_decoded_strictly() {
         let mut params = Params::parse("a=x+y%2B%C3%A9&b=%FF");
         assert_eq!(params.optional::<String>("a"), Some("x y+é".to_owned()));
-        assert_eq!(params.faults.len(), 1);
+        assert_eq!(params.notes.finish(Some(())).unwrap_err().count(), 1);
     }
 
     #[test]
@@ -202,12 +195,14 @@ mod tests {
         params.limit();
         params.date("since");
         params.optional::<Workload>("tag");
-        let places: Vec<String> = params
-            .faults
-            .iter()
-            .map(|fault| fault.pointer.clone())
-            .collect();
+        let faults = params.notes.finish(Some(())).unwrap_err();
+        let places: Vec<&str> = faults.told().iter().map(|fault| &*fault.pointer).collect();
         assert_eq!(places, ["workload", "branch", "limit", "since", "tag"]);
-        assert!(params.finish(Some(())).is_err());
+    }
+
+    #[test]
+    fn an_unknown_parameter_is_a_fault() {
+        assert!(Params::parse("colour=red").finish(Some(())).is_err());
+        assert!(Params::parse("").finish(Some(())).is_ok());
     }
 }

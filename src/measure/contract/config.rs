@@ -6,14 +6,14 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use serde_json::Number;
-
 use super::engine::Engine;
 use crate::domain::{
-    Arch, Distro, Document, HostClass, Parameter, ParameterName, Parameters, Workload,
+    Arch, Distro, Document, Faults, HostClass, Parameter, ParameterName, Parameters, Workload,
 };
 use crate::measure::valgrind::Tool;
-use crate::toml_table::{self, ConfigFault, Table, filled};
+use crate::read::{
+    Fields, Node, Notes, Place, boolean, filled, parse_toml, parsed, text_with, whole, word,
+};
 
 /// A day: no step of a measurement takes longer and is worth waiting for.
 const MOST_SECONDS: u32 = 86_400;
@@ -156,8 +156,8 @@ impl Contract {
     ///
     /// # Errors
     /// Every fault of the text at once, in the order of their places.
-    pub fn parse(text: &str) -> Result<Self, Vec<ConfigFault>> {
-        toml_table::parse(text, read)
+    pub fn parse(text: &str) -> Result<Self, Faults> {
+        parse_toml(text, read)
     }
 
     /// The document of this contract, without numbers yet.
@@ -177,7 +177,7 @@ impl Contract {
     /// among them: it is what changes.
     pub fn parameters(&self) -> Parameters {
         let load = &self.load;
-        let number = |number: u32| Parameter::Number(Number::from(number));
+        let number = |number: u32| Parameter::Number(number.into());
         let count = match self.count {
             Count::Load => "load",
             Count::Process => "process",
@@ -202,25 +202,46 @@ impl Contract {
     }
 }
 
+const FIELDS: [&str; 10] = [
+    "workload",
+    "distro",
+    "host_class",
+    "count",
+    "engine",
+    "compose",
+    "server",
+    "load",
+    "sizes",
+    "images",
+];
+const SERVER_FIELDS: [&str; 4] = ["image", "program", "ready_seconds", "stop_seconds"];
+const LOAD_FIELDS: [&str; 7] = [
+    "script",
+    "threads",
+    "events",
+    "tables",
+    "table_size",
+    "seed",
+    "prepared_statements",
+];
+
 /// Reads every key before any `?`, so that one fault does not hide the next.
-fn read(mut root: Table<'_>) -> Option<Contract> {
-    let workload = root.required("workload", name);
-    let distro = root.required("distro", name);
-    let host_class = root.optional("host_class", name);
-    let count = root.word(
-        "count",
-        &[("load", Count::Load), ("process", Count::Process)],
-    );
-    let engine = root.word(
-        "engine",
-        &[("docker", Engine::Docker), ("podman", Engine::Podman)],
-    );
-    let compose = root.optional("compose", filled);
-    let server = needed(&mut root, "server").and_then(read_server);
-    let load = needed(&mut root, "load").and_then(read_load);
-    let sizes = root.table("sizes").map(read_sizes);
-    let images = root.table("images").map(read_images);
-    root.finish();
+fn read(root: Node<'_>, notes: &Notes<'_>) -> Option<Contract> {
+    let root = Fields::of(root, Place::ROOT, notes, &FIELDS)?;
+    let workload = root.needed("workload", parsed);
+    let distro = root.needed("distro", parsed);
+    let host_class = root.optional("host_class", parsed);
+    let count = [("load", Count::Load), ("process", Count::Process)];
+    let count = root.optional("count", word(&count));
+    let engines = [("docker", Engine::Docker), ("podman", Engine::Podman)];
+    let engine = root.optional("engine", word(&engines));
+    let compose = root.optional("compose", text_with(filled));
+    root.check_there("server");
+    let server = root.object("server", &SERVER_FIELDS, read_server);
+    root.check_there("load");
+    let load = root.object("load", &LOAD_FIELDS, read_load);
+    let sizes = root.object("sizes", &["binary", "plugins"], read_sizes);
+    let images = root.object("images", &["callgrind", "massif", "load"], read_images);
     Some(Contract {
         workload: workload?,
         distro: distro?,
@@ -231,34 +252,20 @@ fn read(mut root: Table<'_>) -> Option<Contract> {
         count: count.unwrap_or(Count::Load),
         engine,
         compose: compose.unwrap_or_else(|| ".".to_owned()).into(),
-        server: server?,
-        load: load?,
-        sizes: match sizes {
-            Some(sizes) => Some(sizes?),
-            None => None,
-        },
+        server: server??,
+        load: load??,
+        sizes: sizes.flatten(),
         images: images.unwrap_or_default(),
     })
 }
 
-fn needed<'a>(root: &mut Table<'a>, key: &'static str) -> Option<Table<'a>> {
-    if !root.has(key) {
-        root.fault_here(format!("the table `[{key}]` is missing"));
-    }
-    root.table(key)
-}
-
-fn read_server(mut table: Table<'_>) -> Option<Server> {
-    let image = table.required("image", image_name);
+fn read_server(table: &Fields<'_, '_>) -> Option<Server> {
+    let image = table.needed("image", text_with(image_name));
     let programs = [Program::Mariadbd, Program::Mysqld, Program::Drizzled];
     let programs = programs.map(|program| (program.name(), program));
-    if !table.has("program") {
-        table.fault_here("`program` is missing");
-    }
-    let program = table.word("program", &programs);
-    let ready = table.integer("ready_seconds", 1..=MOST_SECONDS);
-    let stop = table.integer("stop_seconds", 1..=MOST_SECONDS);
-    table.finish();
+    let program = table.needed("program", word(&programs));
+    let ready = table.optional("ready_seconds", whole(1..=MOST_SECONDS));
+    let stop = table.optional("stop_seconds", whole(1..=MOST_SECONDS));
     Some(Server {
         image: image?,
         program: program?,
@@ -267,19 +274,13 @@ fn read_server(mut table: Table<'_>) -> Option<Server> {
     })
 }
 
-fn read_load(mut table: Table<'_>) -> Option<Load> {
-    let script = table.required("script", script_name);
+fn read_load(table: &Fields<'_, '_>) -> Option<Load> {
+    let script = table.needed("script", text_with(script_name));
     let [threads, events, tables, table_size] =
-        ["threads", "events", "tables", "table_size"].map(|key| {
-            if !table.has(key) {
-                table.fault_here(format!("`{key}` is missing"));
-            }
-            table.integer(key, 1..=MOST)
-        });
+        ["threads", "events", "tables", "table_size"].map(|key| table.needed(key, whole(1..=MOST)));
     // sysbench takes 0 for the time of day.
-    let seed = table.integer("seed", 1..=MOST);
-    let prepared_statements = table.boolean("prepared_statements");
-    table.finish();
+    let seed = table.optional("seed", whole(1..=MOST));
+    let prepared_statements = table.optional("prepared_statements", boolean);
     Some(Load {
         script: script?,
         threads: threads?,
@@ -291,37 +292,27 @@ fn read_load(mut table: Table<'_>) -> Option<Load> {
     })
 }
 
-fn read_sizes(mut table: Table<'_>) -> Option<Sizes> {
-    let binary = table.required("binary", |text| path(text, false));
-    let plugins = table.optional("plugins", |text| path(text, true));
-    table.finish();
+fn read_sizes(table: &Fields<'_, '_>) -> Option<Sizes> {
+    let binary = table.needed("binary", text_with(|text| path(text, false)));
+    let plugins = table.optional("plugins", text_with(|text| path(text, true)));
     Some(Sizes {
         binary: binary?,
         plugins,
     })
 }
 
-fn read_images(mut table: Table<'_>) -> Images {
+fn read_images(table: &Fields<'_, '_>) -> Images {
     let defaults = Images::default();
-    let images = Images {
-        callgrind: table
-            .optional("callgrind", image_name)
-            .unwrap_or(defaults.callgrind),
-        massif: table
-            .optional("massif", image_name)
-            .unwrap_or(defaults.massif),
-        load: table.optional("load", image_name).unwrap_or(defaults.load),
-    };
-    table.finish();
-    images
+    let image = |key| table.optional(key, text_with(image_name));
+    Images {
+        callgrind: image("callgrind").unwrap_or(defaults.callgrind),
+        massif: image("massif").unwrap_or(defaults.massif),
+        load: image("load").unwrap_or(defaults.load),
+    }
 }
 
 fn seconds(count: u32) -> Duration {
     Duration::from_secs(count.into())
-}
-
-fn name<T: std::str::FromStr<Err: std::fmt::Display>>(text: &str) -> Result<T, String> {
-    text.parse().map_err(|error: T::Err| error.to_string())
 }
 
 /// What an engine takes for an image and not for a flag.

@@ -308,10 +308,8 @@ fn quoted(text: &str) -> String {
 fn parse(text: &str) -> Result<Vec<Metric>, Reason> {
     let unreadable = |said: String| Reason::NoDocument(last_lines(&said, 5).join("; "));
     let json = JsonText::parse(text.as_bytes()).map_err(|error| unreadable(error.to_string()))?;
-    let document = Document::parse(&json).map_err(|faults| {
-        let faults: Vec<String> = faults.iter().map(ToString::to_string).collect();
-        unreadable(faults.join("\n"))
-    })?;
+    let document = Document::parse(json)
+        .map_err(|faults| unreadable(faults.lines().collect::<Vec<_>>().join("\n")))?;
     if document.metrics.is_empty() {
         return Err(Reason::NoDocument("it has no numbers".to_owned()));
     }
