@@ -109,6 +109,15 @@ pub struct Grant {
 }
 
 impl Grant {
+    /// All rights, for the process that opened the store itself.
+    pub fn owner() -> Self {
+        Self {
+            subject: Subject("local".to_owned()),
+            scopes: BTreeSet::from([Scope::RunsRead, Scope::RunsWrite]),
+            narrow: Narrow::default(),
+        }
+    }
+
     /// Whether the grant holds `scope`.
     pub fn allows(&self, scope: Scope) -> bool {
         self.scopes.contains(&scope)

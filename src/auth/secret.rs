@@ -27,6 +27,16 @@ impl Secret {
         (bytes.len() >= MIN_SECRET_BYTES).then_some(Self(bytes))
     }
 
+    /// A new secret that nobody knows.
+    ///
+    /// # Errors
+    /// If the system gives no random bytes.
+    pub fn random() -> io::Result<Self> {
+        let mut bytes = vec![0; NEW_SECRET_BYTES];
+        getrandom::fill(&mut bytes)?;
+        Ok(Self(bytes))
+    }
+
     /// The name of this secret as a key: the first 16 hexadecimal digits of its SHA-256.
     pub fn key_id(&self) -> String {
         hex(&Sha256::digest(&self.0)[..8])

@@ -1,4 +1,4 @@
-//! The API from the other side: what the commands ask of a service.
+//! The API from the other side: what the commands ask of a service, or of a file of runs.
 //!
 //! A [`Client`] tries again for a while where trying again can help (see `retry`), and tells
 //! everything else as one [`ClientError`]: what went wrong, where, and what to do about it. It
@@ -6,9 +6,12 @@
 //! settings name and to no other. It prints nothing and reads no setting.
 
 mod error;
+mod local;
 mod retry;
 mod runs;
+mod server;
 mod server_url;
+mod store_file;
 mod token;
 
 use std::sync::Once;
@@ -16,7 +19,7 @@ use std::time::{Duration, Instant};
 
 use backon::{ExponentialBuilder, Retryable as _};
 use chrono::{DateTime, Utc};
-use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue, RETRY_AFTER};
+use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue, LOCATION, RETRY_AFTER};
 use reqwest::{Method, RequestBuilder, StatusCode, redirect};
 use serde::de::DeserializeOwned;
 use url::Url;
@@ -26,12 +29,15 @@ use crate::domain::{Run, Scope};
 
 pub use error::ClientError;
 pub use runs::RunsPage;
+pub use server::Server;
 pub use server_url::ServerUrl;
+pub use store_file::StoreFile;
 pub use token::{Token, TokenTextError};
 
 pub(crate) use error::token_advice;
 
 use error::{Failure, Refusal};
+use local::LocalStore;
 
 /// Time for a connection; a host that is up answers in far less.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -45,8 +51,8 @@ const USER_AGENT: &str = concat!("perf-tracking/", env!("CARGO_PKG_VERSION"));
 /// What a client needs to know.
 #[derive(Clone, Debug)]
 pub struct ClientSettings {
-    /// Where the service is.
-    pub server: ServerUrl,
+    /// Where the runs are.
+    pub server: Server,
     /// The token; a service with public reads takes reads without one.
     pub token: Option<Token>,
     /// How long one try may take.
@@ -59,12 +65,32 @@ pub struct ClientSettings {
     pub clock: fn() -> DateTime<Utc>,
 }
 
-/// A connection to a service, kept open between requests.
-#[derive(Debug)]
+/// A connection to a service, or an open file, kept between requests.
 pub struct Client {
-    http: reqwest::Client,
+    transport: Transport,
     settings: ClientSettings,
+}
+
+/// The way to the answers.
+enum Transport {
+    Network(Network),
+    File(LocalStore),
+}
+
+/// A service on the network.
+struct Network {
+    http: reqwest::Client,
     authorization: Option<HeaderValue>,
+    timeout: Duration,
+}
+
+/// An answer, before it is known to be one that helps.
+struct Reply {
+    status: StatusCode,
+    content_type: Option<String>,
+    location: Option<String>,
+    retry_after: Option<String>,
+    text: String,
 }
 
 /// An answer: what it says, and its very text.
@@ -102,24 +128,20 @@ struct Request<'a> {
     scope: Option<Scope>,
 }
 
-impl Client {
-    /// A client that has not connected yet.
-    ///
-    /// # Errors
-    /// If the machine's certificates cannot be read, or the token is none that a header can hold.
-    pub fn new(settings: ClientSettings) -> Result<Self, ClientError> {
+impl Network {
+    fn new(server: &ServerUrl, settings: &ClientSettings) -> Result<Self, ClientError> {
         install_cryptography();
-        let unusable = |cause: String| ClientError::new(&settings.server, Failure::Setup(cause));
+        let unusable = |cause: String| ClientError::new(server, Failure::Setup(cause));
         let mut builder = reqwest::Client::builder()
             .user_agent(USER_AGENT)
             .connect_timeout(CONNECT_TIMEOUT.min(settings.timeout))
             .timeout(settings.timeout)
             .redirect(redirect::Policy::none())
             .referer(false);
-        if settings.server.is_loopback() {
+        if server.is_loopback() {
             builder = builder.no_proxy();
         }
-        if !settings.server.is_https() {
+        if !server.is_https() {
             // Certificates are read at once, and a small container may have none.
             builder = builder.tls_certs_only([]);
         }
@@ -133,13 +155,80 @@ impl Client {
         Ok(Self {
             http,
             authorization,
+            timeout: settings.timeout,
+        })
+    }
+
+    /// One try.
+    async fn send(&self, request: &Request<'_>) -> Result<Reply, Failure> {
+        let failure = |error: reqwest::Error| Failure::of(&error, self.timeout);
+        let mut response = self.build(request).send().await.map_err(failure)?;
+        let header = |name| {
+            let value: Option<&HeaderValue> = response.headers().get(name);
+            value
+                .and_then(|value| value.to_str().ok())
+                .map(str::to_owned)
+        };
+        let mut reply = Reply {
+            status: response.status(),
+            content_type: header(CONTENT_TYPE),
+            location: header(LOCATION),
+            retry_after: header(RETRY_AFTER),
+            text: String::new(),
+        };
+        let mut body = Vec::new();
+        while let Some(piece) = response.chunk().await.map_err(failure)? {
+            if body.len() + piece.len() > MAX_ANSWER_BYTES {
+                return Err(Failure::TooLong);
+            }
+            body.extend_from_slice(&piece);
+        }
+        reply.text = String::from_utf8_lossy(&body).into_owned();
+        Ok(reply)
+    }
+
+    fn build(&self, request: &Request<'_>) -> RequestBuilder {
+        let mut builder = self
+            .http
+            .request(request.method.clone(), request.url.clone());
+        if let Some(authorization) = self
+            .authorization
+            .as_ref()
+            .filter(|_| request.scope.is_some())
+        {
+            builder = builder.header(AUTHORIZATION, authorization.clone());
+        }
+        if let Some(body) = request.body {
+            builder = builder
+                .header(CONTENT_TYPE, "application/json")
+                .body(body.to_owned());
+        }
+        builder
+    }
+}
+
+impl Client {
+    /// A client that has not connected yet, nor opened its file.
+    ///
+    /// # Errors
+    /// If the machine's certificates cannot be read, or the token is none that a header can hold.
+    pub fn new(settings: ClientSettings) -> Result<Self, ClientError> {
+        let transport = match &settings.server {
+            Server::Service(url) => Transport::Network(Network::new(url, &settings)?),
+            Server::File(file) => Transport::File(LocalStore::new(file.clone(), settings.clock)),
+        };
+        Ok(Self {
+            transport,
             settings,
         })
     }
 
-    /// Whether there is a token to send.
+    /// Whether there is a token to send, or none is needed.
     pub fn has_token(&self) -> bool {
-        self.authorization.is_some()
+        match &self.transport {
+            Transport::Network(network) => network.authorization.is_some(),
+            Transport::File(_) => true,
+        }
     }
 
     /// Stores `run`. Sent as often as it takes: the service stores one identity once.
@@ -148,8 +237,11 @@ impl Client {
     /// Why it is not known to be stored; [`ClientError::conflict`] if it is stored otherwise.
     pub async fn upload(&self, run: &Run) -> Result<Answer<RecordAnswer>, ClientError> {
         let url = self.settings.server.join("/v1/runs");
-        let body = serde_json::to_string(run)
-            .map_err(|error| ClientError::new(&url, Failure::Setup(error.to_string())))?;
+        let body = serde_json::to_string(run).map_err(|error| {
+            self.settings
+                .server
+                .failed(&url, Failure::Setup(error.to_string()))
+        })?;
         let request = Request {
             method: Method::POST,
             url,
@@ -194,7 +286,7 @@ impl Client {
         if text.trim_ascii() == "ready" {
             return Ok(());
         }
-        Err(ClientError::new(
+        Err(self.settings.server.failed(
             &request.url,
             Failure::Foreign(Refusal::text(StatusCode::OK, None, &text)),
         ))
@@ -207,17 +299,25 @@ impl Client {
         let text = self.ask(request).await?;
         match serde_json::from_str(&text) {
             Ok(content) => Ok(Answer { content, text }),
-            Err(_) => Err(ClientError::new(
+            Err(_) => Err(self.settings.server.failed(
                 &request.url,
                 Failure::Foreign(Refusal::text(StatusCode::OK, None, &text)),
             )),
         }
     }
 
+    /// How long to try again. A store in a file waits for other processes itself.
+    fn retry_for(&self) -> Duration {
+        match self.transport {
+            Transport::Network(_) => self.settings.retry_for,
+            Transport::File(_) => Duration::ZERO,
+        }
+    }
+
     /// The body of a successful answer, tried for as long as the settings say.
     async fn ask(&self, request: &Request<'_>) -> Result<String, ClientError> {
         let started = Instant::now();
-        let retry_for = self.settings.retry_for;
+        let retry_for = self.retry_for();
         let mut tries = 0_u32;
         let backoff = ExponentialBuilder::new()
             .with_jitter()
@@ -242,69 +342,34 @@ impl Client {
 
     /// One try.
     async fn send(&self, request: &Request<'_>) -> Result<String, ClientError> {
-        let fail = |failure| ClientError::new(&request.url, failure);
-        let mut response = self
-            .build(request)
-            .send()
-            .await
-            .map_err(|error| fail(Failure::of(&error, self.settings.timeout)))?;
-        let status = response.status();
-        let header = |name| {
-            let value: Option<&HeaderValue> = response.headers().get(name);
-            value
-                .and_then(|value| value.to_str().ok())
-                .map(str::to_owned)
+        let fail = |failure| self.settings.server.failed(&request.url, failure);
+        let reply = match &self.transport {
+            Transport::Network(network) => network.send(request).await,
+            Transport::File(file) => file.send(request, self.settings.timeout).await,
         };
-        let content_type = header(CONTENT_TYPE);
-        let location = header(reqwest::header::LOCATION);
-        let retry_after =
-            header(RETRY_AFTER).and_then(|text| retry::after(&text, (self.settings.clock)()));
-        let mut body = Vec::new();
-        while let Some(piece) = response
-            .chunk()
-            .await
-            .map_err(|error| fail(Failure::of(&error, self.settings.timeout)))?
-        {
-            if body.len() + piece.len() > MAX_ANSWER_BYTES {
-                return Err(fail(Failure::TooLong));
-            }
-            body.extend_from_slice(&piece);
+        let reply = reply.map_err(fail)?;
+        if reply.status.is_success() {
+            return Ok(reply.text);
         }
-        let text = String::from_utf8_lossy(&body).into_owned();
-        if status.is_success() {
-            return Ok(text);
+        if reply.status.is_redirection() {
+            let location = reply.location.unwrap_or_default();
+            return Err(fail(Failure::redirect(
+                reply.status,
+                &request.url,
+                &location,
+            )));
         }
-        if status.is_redirection() {
-            let location = location.unwrap_or_default();
-            return Err(fail(Failure::redirect(status, &request.url, &location)));
-        }
-        let mut refusal = Refusal::text(status, content_type.as_deref(), &text);
-        refusal.retry_after = retry_after;
+        let content_type = reply.content_type.as_deref();
+        let mut refusal = Refusal::text(reply.status, content_type, &reply.text);
+        refusal.retry_after = reply
+            .retry_after
+            .and_then(|text| retry::after(&text, (self.settings.clock)()));
         Err(fail(Failure::refusal(
             refusal,
-            &text,
+            &reply.text,
             request.scope,
-            self.authorization.is_some(),
+            self.has_token(),
         )))
-    }
-
-    fn build(&self, request: &Request<'_>) -> RequestBuilder {
-        let mut builder = self
-            .http
-            .request(request.method.clone(), request.url.clone());
-        if let Some(authorization) = self
-            .authorization
-            .as_ref()
-            .filter(|_| request.scope.is_some())
-        {
-            builder = builder.header(AUTHORIZATION, authorization.clone());
-        }
-        if let Some(body) = request.body {
-            builder = builder
-                .header(CONTENT_TYPE, "application/json")
-                .body(body.to_owned());
-        }
-        builder
     }
 }
 

@@ -42,6 +42,11 @@ impl FromStr for ServerUrl {
 }
 
 impl ServerUrl {
+    /// The address that stands for this process.
+    pub(super) fn local() -> Self {
+        Self(Url::parse("http://localhost").expect("the address is one"))
+    }
+
     /// The address of a path of the service, which may itself live under a path.
     pub fn join(&self, path: &str) -> Url {
         let mut url = self.0.clone();

@@ -110,6 +110,18 @@ enum Command {
     Load(load::LoadCommand),
 }
 
+impl Command {
+    /// What is logged unless a setting says otherwise. Whoever starts a service watches its log; a
+    /// command says what matters by itself.
+    fn log_level(&self) -> &'static str {
+        match self {
+            Self::Serve(_) | Self::Migrate(_) => "info",
+            // The driver warns of each statement that waits for another process.
+            _ => "warn,sqlx=error",
+        }
+    }
+}
+
 impl Cli {
     /// Starts logging and does what the command line says.
     ///
@@ -117,7 +129,7 @@ impl Cli {
     /// Why the command could not be carried out; to be shown with its causes, and to exit as
     /// [`Outcome::Refused`].
     pub fn run(self) -> anyhow::Result<Outcome> {
-        crate::terminal::logging::start(&self.log)?;
+        crate::terminal::logging::start(&self.log, self.command.log_level())?;
         match self.command {
             Command::Serve(args) => serve::run(args),
             Command::Migrate(args) => migrate::run(args),

@@ -15,7 +15,7 @@ use super::{Outcome, print, welcome};
 use super::flags::{DatabaseSettings, ServeArgs, ServeSettings};
 use crate::auth::TokenSettings;
 use crate::auth::{KeyRing, LoadedKeys, make_data_dir};
-use crate::http::{self, AppState, Connections, Keys, Readiness, RequestLimits, Telemetry};
+use crate::http::{self, AppState, Caller, Connections, Keys, Readiness, RequestLimits, Telemetry};
 use crate::store::{Store, StoreOptions};
 
 /// The pause before a database that was not there at the start is tried again.
@@ -93,6 +93,7 @@ fn state(settings: &ServeSettings, keys: KeyRing) -> anyhow::Result<AppState> {
     Ok(AppState {
         store: open(&settings.database)?,
         keys: Keys::new(keys),
+        caller: Caller::Network,
         public_read: settings.public_read,
         cors_origins: origins.collect::<Result<_, _>>()?,
         limits: RequestLimits {

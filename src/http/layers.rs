@@ -104,7 +104,7 @@ async fn in_time(State(state): State<AppState>, request: Request, next: Next) ->
     }
 }
 
-fn panicked(_: Box<dyn std::any::Any + Send>) -> Response {
+pub(super) fn panicked(_: Box<dyn std::any::Any + Send>) -> Response {
     let detail = "the service failed; its log has the cause under this request's id";
     Problem::new(Slug::Internal, detail).into_response()
 }

@@ -9,6 +9,7 @@ mod cursor;
 mod health;
 mod history;
 mod layers;
+mod local;
 mod openapi;
 mod origin;
 mod params;
@@ -27,23 +28,27 @@ use axum::routing::get;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+pub use local::local_router;
 pub use openapi::document as openapi_document;
 pub use origin::Origin;
 pub use serve::{Connections, serve};
-pub use state::{AppState, Keys, Readiness, RequestLimits};
+pub use state::{AppState, Caller, Keys, Readiness, RequestLimits};
 pub use telemetry::Telemetry;
 
-/// Every route of the service.
+/// Every route of the service, with what a request from the network passes through.
 pub fn router(state: AppState) -> Router {
-    let routes: Router<AppState> = api().into();
     let cors = layers::cors(&state.cors_origins);
-    let routes = routes
+    layers::around(routes(state.clone()), state, cors)
+}
+
+fn routes(state: AppState) -> Router {
+    let routes: Router<AppState> = api().into();
+    routes
         .route("/openapi.json", get(openapi::json))
         .merge(openapi::docs())
         .fallback(problem::no_route)
         .method_not_allowed_fallback(problem::no_method)
-        .with_state(state.clone());
-    layers::around(routes, state, cors)
+        .with_state(state)
 }
 
 /// The routes that the OpenAPI description tells of.

@@ -212,6 +212,8 @@ impl Problem {
                 ),
             ),
             StoreError::TooNew { .. }
+            | StoreError::TooOld
+            | StoreError::Address(_)
             | StoreError::ForeignMigration { .. }
             | StoreError::Folder { .. }
             | StoreError::CorruptRow { .. }

@@ -19,6 +19,8 @@ pub struct AppState {
     pub store: Store,
     /// The keys that tokens are checked with.
     pub keys: Keys,
+    /// Whose requests these are.
+    pub caller: Caller,
     /// Whether reads need no token.
     pub public_read: bool,
     /// Pages of these origins may read from a browser.
@@ -33,6 +35,15 @@ pub struct AppState {
     pub telemetry: Telemetry,
     /// The time of day; an argument, so that a test can set it.
     pub clock: fn() -> DateTime<Utc>,
+}
+
+/// Whose requests reach the routes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Caller {
+    /// Anybody who can connect: a token proves what a request may do.
+    Network,
+    /// The process that opened the store itself, and may do all that can be done.
+    Owner,
 }
 
 /// What one request may take.

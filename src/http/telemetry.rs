@@ -36,6 +36,13 @@ impl Telemetry {
     }
 }
 
+impl Telemetry {
+    /// Collects nothing: for a process that nobody watches.
+    pub(super) fn detached() -> Self {
+        Self(PrometheusBuilder::new().build_recorder().handle())
+    }
+}
+
 fn describe() {
     metrics::describe_counter!(
         "perf_tracking_requests_total",

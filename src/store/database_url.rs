@@ -31,6 +31,7 @@ pub enum DatabaseScheme {
 pub struct DatabaseUrl {
     scheme: DatabaseScheme,
     text: String,
+    frozen: bool,
 }
 
 impl DatabaseUrl {
@@ -51,7 +52,24 @@ impl DatabaseUrl {
         Ok(Self {
             scheme: DatabaseScheme::Sqlite,
             text: format!("sqlite://{path}"),
+            frozen: false,
         })
+    }
+
+    /// The address of a SQLite file that is read as it is: nobody writes it meanwhile.
+    ///
+    /// # Errors
+    /// If the path is not UTF-8.
+    pub fn frozen_sqlite_file(path: &Path) -> Result<Self, DatabaseUrlError> {
+        let mut url = Self::sqlite_file(path)?;
+        url.text.push_str("?mode=ro&immutable=1");
+        url.frozen = true;
+        Ok(url)
+    }
+
+    /// Whether the file is read as it is and never written.
+    pub(super) fn is_frozen(&self) -> bool {
+        self.frozen
     }
 
     /// Checks that a password can be added.
@@ -78,6 +96,7 @@ impl DatabaseUrl {
         Some(Self {
             scheme: self.scheme,
             text: url.into(),
+            frozen: false,
         })
     }
 
@@ -130,6 +149,7 @@ impl FromStr for DatabaseUrl {
         Ok(Self {
             scheme,
             text: text.to_owned(),
+            frozen: false,
         })
     }
 }

@@ -44,7 +44,9 @@ impl Db {
         match url.scheme() {
             DatabaseScheme::Sqlite => {
                 let connect = sqlite_options(url, options.timeout)?;
-                make_folder(connect.get_filename())?;
+                if !url.is_frozen() {
+                    make_folder(connect.get_filename())?;
+                }
                 let pool = |connections| {
                     SqlitePoolOptions::new()
                         .max_connections(connections)
@@ -106,6 +108,17 @@ impl Db {
         }
     }
 
+    /// Closes every connection once it is idle. The last one moves SQLite's log into the file.
+    pub(super) async fn close(&self) {
+        match self {
+            Self::Sqlite { read, write } => {
+                write.close().await;
+                read.close().await;
+            }
+            Self::MySql(pool) | Self::Text(pool) => pool.close(),
+        }
+    }
+
     pub(super) fn pool_use(&self) -> PoolUse {
         match self {
             Self::Sqlite { read, write } => PoolUse {
@@ -140,9 +153,11 @@ fn sqlite_options(
     url: &DatabaseUrl,
     busy_timeout: Duration,
 ) -> Result<SqliteConnectOptions, sqlx::Error> {
-    Ok(url
-        .expose()
-        .parse::<SqliteConnectOptions>()?
+    let options = url.expose().parse::<SqliteConnectOptions>()?;
+    if url.is_frozen() {
+        return Ok(options);
+    }
+    Ok(options
         .create_if_missing(true)
         .journal_mode(SqliteJournalMode::Wal)
         .synchronous(SqliteSynchronous::Full)

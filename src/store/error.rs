@@ -40,6 +40,14 @@ pub enum StoreError {
         /// The newest migration of this binary.
         known: i64,
     },
+    /// An older binary made it, and it may not be changed.
+    #[error(
+        "an older version made it, and it must be brought up to date; open it once where it can be written"
+    )]
+    TooOld,
+    /// A path that no address can hold.
+    #[error("{0}")]
+    Address(#[from] super::DatabaseUrlError),
     /// A migration was applied that is not the one in this binary.
     #[error(
         "migration {version} of the database is not the one in this binary; start the binary that made it"

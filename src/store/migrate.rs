@@ -107,6 +107,19 @@ async fn apply_missing(
     Ok(())
 }
 
+/// Checks that everything is applied, of a SQLite file that is only read.
+pub(super) async fn check_only(db: &Db, limit: Duration) -> Result<(), StoreError> {
+    let mut session = db.read().await?;
+    let applied: Vec<Applied> = within(limit, session.fetch_all(&select_applied())).await?;
+    session.finish();
+    check(&applied, &SQLITE)?;
+    let known = SQLITE.iter().count();
+    if applied.len() < known {
+        return Err(StoreError::TooOld);
+    }
+    Ok(())
+}
+
 fn check(applied: &[Applied], migrator: &Migrator) -> Result<(), StoreError> {
     let known = migrator
         .iter()

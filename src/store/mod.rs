@@ -97,6 +97,19 @@ impl Store {
         self.ping().await
     }
 
+    /// Checks that the schema is that of this binary, and changes nothing.
+    ///
+    /// # Errors
+    /// A database that cannot be read, or whose schema is older or newer.
+    pub async fn check_schema(&self) -> Result<(), StoreError> {
+        migrate::check_only(&self.db, self.timeout).await
+    }
+
+    /// Closes all connections; what was stored is whole in the database afterwards.
+    pub async fn close(&self) {
+        self.db.close().await;
+    }
+
     /// Whether the database answers.
     ///
     /// # Errors

@@ -49,6 +49,11 @@ pub(super) struct Server {
 }
 
 impl ServerPool {
+    /// Lets nobody have a connection any more.
+    pub(super) fn close(&self) {
+        self.0.close();
+    }
+
     /// A pool of connections, each of which `prepare` has made ready.
     pub(super) fn new(
         connect: MySqlConnectOptions,

@@ -27,16 +27,16 @@ pub(crate) enum LogFormat {
 #[command(next_help_heading = LOGS)]
 pub(crate) struct LogSettings {
     /// What to log: error, warn, info, debug, trace or off, or `part=level` with commas between
+    /// [default: info for the service, warn for other commands]
     // A global argument is found by its id in every command, so no flag of one may have it.
     #[arg(
         id = "log",
         long = "log",
         env = "PERF_TRACKING_LOG",
         value_name = "FILTER",
-        default_value = "info",
         global = true
     )]
-    pub(crate) filter: LogFilter,
+    pub(crate) filter: Option<LogFilter>,
 
     /// How log lines look
     #[arg(
@@ -79,10 +79,11 @@ impl FromStr for LogFilter {
     }
 }
 
-/// Starts logging; once in a process.
-pub(crate) fn start(settings: &LogSettings) -> anyhow::Result<()> {
+/// Starts logging, at `level` unless the settings say another; once in a process.
+pub(crate) fn start(settings: &LogSettings, level: &str) -> anyhow::Result<()> {
+    let filter = settings.filter.as_ref().map_or(level, |filter| &filter.0);
     // It logs each certificate that it refuses, which a command says itself and better.
-    let filter = format!("rustls_platform_verifier=off,{}", settings.filter);
+    let filter = format!("rustls_platform_verifier=off,{filter}");
     let filter = EnvFilter::try_new(filter).context("--log")?;
     let terminal = io::stderr().is_terminal();
     let as_text = match settings.format {

@@ -2,14 +2,29 @@
 
 use serde_json::Value as Json;
 
-use crate::shell::{RUN, Shell};
+use crate::shell::{Place, RUN, Shell, places};
 use crate::support::service::{Service, ServiceOptions};
 
-/// A service with three runs of one series, uploaded out of order, the middle one with two metrics.
+/// A service and a file, each with three runs of one series.
+async fn places_with_runs() -> Vec<(Place, Shell)> {
+    let places = places("runs:read runs:write").await;
+    for (_, shell) in &places {
+        upload_three(shell).await;
+    }
+    places
+}
+
+/// A service with three runs of one series.
 async fn service() -> (Service, Shell) {
     let service = Service::start(ServiceOptions::default()).await;
     let token = service.token("runs:read runs:write").await;
     let shell = Shell::at(&service.url()).token(&token);
+    upload_three(&shell).await;
+    (service, shell)
+}
+
+/// Uploads three runs of one series out of order, the middle one with two metrics.
+async fn upload_three(shell: &Shell) {
     for (day, digit, value, more) in [
         ("03", "c", "9999999999999999.9999", ""),
         ("01", "a", "100", ""),
@@ -36,7 +51,6 @@ async fn service() -> (Service, Shell) {
             );
         assert_eq!(shell.upload(&[], &run).await.code, 0);
     }
-    (service, shell)
 }
 
 const TABLE: &str = "\
@@ -51,55 +65,56 @@ const CSV_HEADER: &str = "workload,branch,arch,distro,run_date,commit_sha,metric
 
 #[tokio::test]
 async fn a_history_is_a_table_newest_first() {
-    let (_service, shell) = service().await;
-    shell.history(&[]).await.is(0, TABLE, "");
-    shell
-        .history(&["--all", "--limit=1"])
-        .await
-        .is(0, TABLE, "");
-    let left = shell.history(&["--metric=callgrind.ir", "--limit=1"]).await;
-    left.is(
-        0,
-        "\
+    for (_place, shell) in places_with_runs().await {
+        shell.history(&[]).await.is(0, TABLE, "");
+        shell
+            .history(&["--all", "--limit=1"])
+            .await
+            .is(0, TABLE, "");
+        let left = shell.history(&["--metric=callgrind.ir", "--limit=1"]).await;
+        left.is(
+            0,
+            "\
 date                  commit        metric                        value  change
 2026-11-03T09:00:00Z  cccccccccccc  callgrind.ir  9999999999999999.9999  12, 3,4
 ",
-        "",
-    );
-    let left = shell
-        .history(&["--since=2026-11-01", "--before=2026-11-02"])
-        .await;
-    left.is(
-        0,
-        "\
+            "",
+        );
+        let left = shell
+            .history(&["--since=2026-11-01", "--before=2026-11-02"])
+            .await;
+        left.is(
+            0,
+            "\
 date                  commit        metric        value  change
 2026-11-01T09:00:00Z  aaaaaaaaaaaa  callgrind.ir    100  12, 3,4
 ",
-        "",
-    );
+            "",
+        );
+    }
 }
 
 #[tokio::test]
 async fn a_column_stands_where_rows_differ_in_it() {
-    let (_service, shell) = service().await;
-    let failed = RUN
-        .replace("\"succeeded\": true", "\"succeeded\": false")
-        .replace(
-            "\"pipeline\": \"promote\"",
-            "\"pipeline\": \"check\", \"tag\": \"14.04\"",
-        )
-        .replace("callgrind\"", "box\"");
-    assert_eq!(shell.upload(&[], &failed).await.code, 0);
-    let left = shell
-        .history(&[
-            "--tag=*",
-            "--pipeline=*",
-            "--include-failed",
-            "--limit=2",
-            "--metric=callgrind.ir",
-        ])
-        .await;
-    left.is(
+    for (_place, shell) in places_with_runs().await {
+        let failed = RUN
+            .replace("\"succeeded\": true", "\"succeeded\": false")
+            .replace(
+                "\"pipeline\": \"promote\"",
+                "\"pipeline\": \"check\", \"tag\": \"14.04\"",
+            )
+            .replace("callgrind\"", "box\"");
+        assert_eq!(shell.upload(&[], &failed).await.code, 0);
+        let left = shell
+            .history(&[
+                "--tag=*",
+                "--pipeline=*",
+                "--include-failed",
+                "--limit=2",
+                "--metric=callgrind.ir",
+            ])
+            .await;
+        left.is(
         0,
         "\
 date                  commit        metric                        value  tag    change   outcome  pipeline  host class
@@ -108,36 +123,38 @@ date                  commit        metric                        value  tag    
 ",
         "",
     );
-    let left = shell.history(&["--baseline", "--include-failed"]).await;
-    left.is(
-        0,
-        "\
+        let left = shell.history(&["--baseline", "--include-failed"]).await;
+        left.is(
+            0,
+            "\
 date                  commit        metric             value  tag    outcome
 2026-11-30T09:00:00Z  0123456789ab  callgrind.ir  1234567890  14.04  failed
 ",
-        "",
-    );
+            "",
+        );
+    }
 }
 
 #[tokio::test]
 async fn csv_has_every_field_and_is_whole_over_pages() {
-    let (_service, shell) = service().await;
-    let row = |day: &str, digit: &str, metric: &str, id: u8| {
-        format!(
-            "perf,main,amd64,trixie,2026-11-{day}T09:00:00Z,{},{metric},{id},,\"12, 3\",4,drizzle,promote,callgrind,true\r\n",
-            digit.repeat(40)
-        )
-    };
-    let rows = [
-        row("03", "c", "callgrind.ir,,9999999999999999.9999,false", 1),
-        row("02", "b", "callgrind.ir,,-0.5,false", 3),
-        row("02", "b", "sysbench.latency,threads=16,1.25,true", 3),
-        row("01", "a", "callgrind.ir,,100,false", 2),
-    ];
-    let expected = format!("{CSV_HEADER}{}", rows.concat());
-    shell.history(&["--format=csv"]).await.is(0, &expected, "");
-    let left = shell.history(&["--format=csv", "--all", "--limit=1"]).await;
-    left.is(0, &expected, "");
+    for (_place, shell) in places_with_runs().await {
+        let row = |day: &str, digit: &str, metric: &str, id: u8| {
+            format!(
+                "perf,main,amd64,trixie,2026-11-{day}T09:00:00Z,{},{metric},{id},,\"12, 3\",4,drizzle,promote,callgrind,true\r\n",
+                digit.repeat(40)
+            )
+        };
+        let rows = [
+            row("03", "c", "callgrind.ir,,9999999999999999.9999,false", 1),
+            row("02", "b", "callgrind.ir,,-0.5,false", 3),
+            row("02", "b", "sysbench.latency,threads=16,1.25,true", 3),
+            row("01", "a", "callgrind.ir,,100,false", 2),
+        ];
+        let expected = format!("{CSV_HEADER}{}", rows.concat());
+        shell.history(&["--format=csv"]).await.is(0, &expected, "");
+        let left = shell.history(&["--format=csv", "--all", "--limit=1"]).await;
+        left.is(0, &expected, "");
+    }
 }
 
 #[tokio::test]
@@ -170,35 +187,37 @@ async fn json_is_what_the_service_answers_and_pages_become_one() {
 
 #[tokio::test]
 async fn an_empty_history_says_so_and_is_no_failure() {
-    let (_service, shell) = service().await;
-    let nothing = "no run fits: the series is not there, or the filters leave nothing of it\n";
-    let note = &format!(
-        "{nothing}without more, only live runs of the pipeline `promote` that succeeded count; \
+    for (_place, shell) in places_with_runs().await {
+        let nothing = "no run fits: the series is not there, or the filters leave nothing of it\n";
+        let note = &format!(
+            "{nothing}without more, only live runs of the pipeline `promote` that succeeded count; \
          --pipeline '*', --tag '*' and --include-failed let others in\n"
-    );
-    let filter = "--repo=another";
-    shell.history(&[filter]).await.is(0, "", note);
-    let left = shell.history(&[filter, "--format=csv"]).await;
-    left.is(0, CSV_HEADER, note);
-    let left = shell.history(&[filter, "--format=json", "--all"]).await;
-    left.is(
+        );
+        let filter = "--repo=another";
+        shell.history(&[filter]).await.is(0, "", note);
+        let left = shell.history(&[filter, "--format=csv"]).await;
+        left.is(0, CSV_HEADER, note);
+        let left = shell.history(&[filter, "--format=json", "--all"]).await;
+        left.is(
         0,
         "{\"series\":{\"workload\":\"perf\",\"branch\":\"main\",\"arch\":\"amd64\",\"distro\":\"trixie\"},\"metrics\":[]}\n",
         note,
     );
-    let left = shell.history(&[filter, "--baseline"]).await;
-    left.is(0, "", nothing);
+        let left = shell.history(&[filter, "--baseline"]).await;
+        left.is(0, "", nothing);
+    }
 }
 
 #[tokio::test]
 async fn a_reader_that_has_had_enough_is_no_failure() {
-    let (_service, shell) = service().await;
-    let script = format!(
-        "{} history --workload perf --branch main --arch amd64 --distro trixie --all --limit 1 --format csv | head -n 1",
-        env!("CARGO_BIN_EXE_perf-tracking")
-    );
-    let left = shell.script(&script).await;
-    left.is(0, CSV_HEADER, "");
+    for (_place, shell) in places_with_runs().await {
+        let script = format!(
+            "{} history --workload perf --branch main --arch amd64 --distro trixie --all --limit 1 --format csv | head -n 1",
+            env!("CARGO_BIN_EXE_perf-tracking")
+        );
+        let left = shell.script(&script).await;
+        left.is(0, CSV_HEADER, "");
+    }
 }
 
 #[tokio::test]

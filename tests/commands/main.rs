@@ -9,6 +9,7 @@ mod document;
 mod fake;
 mod health;
 mod history;
+mod local;
 mod output;
 mod shell;
 #[path = "../support/mod.rs"]

@@ -4,8 +4,11 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
+use tempfile::TempDir;
 use tokio::io::AsyncWriteExt as _;
 use tokio::process::Command;
+
+use crate::support::service::{Service, ServiceOptions};
 
 const BINARY: &str = env!("CARGO_BIN_EXE_perf-tracking");
 
@@ -36,6 +39,24 @@ pub(crate) struct Left {
     pub(crate) code: i32,
     pub(crate) stdout: String,
     pub(crate) stderr: String,
+}
+
+/// Where a command finds the runs; gone with the value.
+pub(crate) enum Place {
+    Service(#[expect(dead_code, reason = "held until the test ends")] Box<Service>),
+    File(#[expect(dead_code, reason = "held until the test ends")] TempDir),
+}
+
+/// Both places that runs can be in, empty, each with a shell that reaches it.
+pub(crate) async fn places(scope: &str) -> Vec<(Place, Shell)> {
+    let service = Service::start(ServiceOptions::default()).await;
+    let network = Shell::at(&service.url()).token(&service.token(scope).await);
+    let folder = tempfile::tempdir().unwrap();
+    let file = Shell::at("sqlite:perf.db").within(folder.path());
+    vec![
+        (Place::Service(Box::new(service)), network),
+        (Place::File(folder), file),
+    ]
 }
 
 impl Shell {

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::shell::{RUN, Shell};
+use crate::shell::{RUN, Shell, places};
 use crate::support::ports;
 use crate::support::service::{Service, ServiceOptions};
 
@@ -16,46 +16,45 @@ fn offline() -> Shell {
 
 #[tokio::test]
 async fn every_outcome_is_one_line() {
-    let service = Service::start(ServiceOptions::default()).await;
-    let shell = Shell::at(&service.url()).token(&service.token("runs:write").await);
-    let failed = RUN
-        .replace("\"succeeded\": true", "\"succeeded\": false")
-        .replace(r#"{"metric_key": "callgrind.ir", "value": 1234567890}"#, "");
-    let left = shell.upload(&[], &failed).await;
-    left.is(0, &format!("created run 1: {WHERE}\n"), "");
-    let left = shell.upload(&["-"], RUN).await;
-    left.is(0, &format!("replaced run 1: {WHERE}\n"), "");
+    for (_place, shell) in places("runs:read runs:write").await {
+        let failed = RUN
+            .replace("\"succeeded\": true", "\"succeeded\": false")
+            .replace(r#"{"metric_key": "callgrind.ir", "value": 1234567890}"#, "");
+        let left = shell.upload(&[], &failed).await;
+        left.is(0, &format!("created run 1: {WHERE}\n"), "");
+        let left = shell.upload(&["-"], RUN).await;
+        left.is(0, &format!("replaced run 1: {WHERE}\n"), "");
 
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("run.json");
-    fs::write(&file, RUN).unwrap();
-    let left = shell.upload(&[file.to_str().unwrap()], "").await;
-    left.is(0, &format!("unchanged run 1: {WHERE}\n"), "");
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("run.json");
+        fs::write(&file, RUN).unwrap();
+        let left = shell.upload(&[file.to_str().unwrap()], "").await;
+        left.is(0, &format!("unchanged run 1: {WHERE}\n"), "");
 
-    let tagged = RUN.replace("\"pipeline\"", "\"tag\": \"14.04\", \"pipeline\"");
-    let left = shell.upload(&[], &tagged).await;
-    left.is(0, &format!("created run 2: {WHERE}, tag 14.04\n"), "");
-    let left = shell.upload(&["--json"], RUN).await;
-    left.is(0, "{\"run_id\":1,\"outcome\":\"unchanged\"}\n", "");
+        let tagged = RUN.replace("\"pipeline\"", "\"tag\": \"14.04\", \"pipeline\"");
+        let left = shell.upload(&[], &tagged).await;
+        left.is(0, &format!("created run 2: {WHERE}, tag 14.04\n"), "");
+        let left = shell.upload(&["--json"], RUN).await;
+        left.is(0, "{\"run_id\":1,\"outcome\":\"unchanged\"}\n", "");
+    }
 }
 
 #[tokio::test]
 async fn a_conflict_shows_what_differs() {
-    let service = Service::start(ServiceOptions::default()).await;
-    let shell = Shell::at(&service.url()).token(&service.token("runs:write").await);
-    let stored = RUN.replace(
+    for (_place, shell) in places("runs:read runs:write").await {
+        let stored = RUN.replace(
         "\"value\": 1234567890}",
         r#""value": 1234567890}, {"metric_key": "size.text", "value": 4096.5}, {"metric_key": "sysbench.latency", "dim_key": "threads=16", "value": 3}"#,
     );
-    shell
-        .upload(&[], &stored)
-        .await
-        .is(0, &format!("created run 1: {WHERE}\n"), "");
-    let sent = RUN
+        shell
+            .upload(&[], &stored)
+            .await
+            .is(0, &format!("created run 1: {WHERE}\n"), "");
+        let sent = RUN
         .replace("\"value\": 1234567890}", r#""value": 9999999999999999.9999}, {"metric_key": "sysbench.latency", "dim_key": "threads=16", "value": 3, "wallclock": true}"#)
         .replace("\"host_class\": \"callgrind\"", "\"host_class\": \"box\", \"change\": \"123\"");
-    let left = shell.upload(&["--retry-for=1m"], &sent).await;
-    let table = "\
+        let left = shell.upload(&["--retry-for=1m"], &sent).await;
+        let table = "\
 error: run 1 is stored with other content, and stays as it is: perf on main, amd64, trixie at 0123456789ab
                                stored      sent
   change                       none        123
@@ -64,11 +63,12 @@ error: run 1 is stored with other content, and stays as it is: perf on main, amd
   size.text                    4096.5      none
   sysbench.latency threads=16  3           3 wallclock
 ";
-    left.is(2, "", table);
-    let left = shell.upload(&["--json"], &sent).await;
-    assert_eq!((left.code, left.stderr.as_str()), (2, table));
-    let problem: serde_json::Value = serde_json::from_str(&left.stdout).unwrap();
-    assert_eq!(problem["type"], "run-conflict");
+        left.is(2, "", table);
+        let left = shell.upload(&["--json"], &sent).await;
+        assert_eq!((left.code, left.stderr.as_str()), (2, table));
+        let problem: serde_json::Value = serde_json::from_str(&left.stdout).unwrap();
+        assert_eq!(problem["type"], "run-conflict");
+    }
 }
 
 #[tokio::test]

@@ -45,6 +45,8 @@ struct Content {
 pub(super) enum Failure {
     /// Nothing was sent; the cause.
     Setup(String),
+    /// The file of runs cannot be used; why, and what to do.
+    Store(String),
     /// No connection; the cause.
     Unreachable(String),
     /// A connection whose other side could not prove who it is; the cause.
@@ -119,6 +121,7 @@ impl ClientError {
             Failure::Problem(problem) => retry::may_pass(problem.status),
             Failure::Foreign(refusal) => retry::may_pass(refusal.status),
             Failure::Setup(_)
+            | Failure::Store(_)
             | Failure::Untrusted(_)
             | Failure::TooLong
             | Failure::Redirect { .. } => false,
@@ -183,7 +186,7 @@ impl ClientError {
     /// What went wrong in a few words, without the place and the advice.
     pub fn reason(&self) -> String {
         match &self.0.failure {
-            Failure::Setup(cause) => cause.clone(),
+            Failure::Setup(cause) | Failure::Store(cause) => cause.clone(),
             Failure::Unreachable(cause) => format!("cannot be reached: {cause}"),
             Failure::Untrusted(cause) => format!("is not trusted: {cause}"),
             Failure::TimedOut(time) => {
@@ -204,7 +207,9 @@ impl ClientError {
 
     fn advice(&self) -> Option<String> {
         match &self.0.failure {
-            Failure::Setup(_) | Failure::TimedOut(_) | Failure::Broken(_) => None,
+            Failure::Setup(_) | Failure::Store(_) | Failure::TimedOut(_) | Failure::Broken(_) => {
+                None
+            }
             Failure::Unreachable(_) => Some(CHECK_SERVER.to_owned()),
             Failure::Untrusted(_) => Some(
                 "check --server (PERF_TRACKING_URL), or have the machine trust the certificate"

@@ -15,7 +15,7 @@ use clap::builder::{OsStringValueParser, TypedValueParser as _};
 
 use super::SettingError;
 use super::value::{parse_duration, parse_positive_duration};
-use crate::client::ServerUrl;
+use crate::client::Server;
 
 /// The environment variable that holds the token itself.
 pub(in crate::commands) const TOKEN_VARIABLE: &str = "PERF_TRACKING_TOKEN";
@@ -27,9 +27,9 @@ const SERVER_NAME: &str = "--server (PERF_TRACKING_URL)";
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = SERVICE)]
 pub(in crate::commands) struct ServerArgs {
-    /// Address of the service
+    /// Address of the service, or `sqlite:FILE` for a file that needs no service
     ///
-    /// Reached through the proxy that HTTP_PROXY, HTTPS_PROXY and NO_PROXY name, if any, except on
+    /// A file is made by the first upload, and needs no token. A service is reached through the proxy that HTTP_PROXY, HTTPS_PROXY and NO_PROXY name, if any, except on
     /// this machine. Redirects are not followed.
     #[arg(
         long,
@@ -92,7 +92,7 @@ impl ServerArgs {
     ///
     /// # Errors
     /// If it is none that requests can be sent to.
-    pub(in crate::commands) fn check(self) -> Result<ServerUrl, SettingError> {
+    pub(in crate::commands) fn check(self) -> Result<Server, SettingError> {
         let text = self.server.0.to_string_lossy().into_owned();
         text.parse().map_err(|detail| SettingError {
             name: SERVER_NAME,
@@ -103,7 +103,7 @@ impl ServerArgs {
 
 impl fmt::Debug for RawServerUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let url = self.0.to_string_lossy().parse::<ServerUrl>();
+        let url = self.0.to_string_lossy().parse::<Server>();
         match url {
             Ok(url) => write!(f, "RawServerUrl({url})"),
             Err(_) => f.write_str("RawServerUrl(not shown)"),
