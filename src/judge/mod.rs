@@ -8,12 +8,14 @@
 //! - [`moments`]: mean and sample standard deviation, exact
 //! - [`window`]: one candidate against its newest values
 //! - [`policy`]: which rule holds for which metric, and what has been accepted
+//! - [`changes`]: the runs from which on the level of a metric is another one
 //! - [`config`]: a policy out of `gate.toml`, with line and column for each fault
 //! - [`spread`]: how far the passes of one measurement lie apart
 //! - [`finding`]: what can be found of a candidate, and what it comes to
 //! - [`gate`]: all metrics of a document, and those that it lacks
 //! - [`comparison`]: two builds side by side, from trials in floats, under a contract of its own
 
+pub mod changes;
 pub mod comparison;
 pub mod config;
 pub mod finding;
