@@ -722,6 +722,59 @@ mod files {
     }
 
     #[test]
+    fn a_byte_order_mark_takes_nobody_off_the_list_of_revoked_tokens() {
+        let folder = Folder::new();
+        let settings = TokenSettings {
+            revoked_tokens: Some(folder.file("revoked", "\u{feff}1\nother\n")),
+            ..folder.settings()
+        };
+        let ring = KeyRing::load(&settings).unwrap().ring;
+        let revoked = ring.verify(&signed(&good_claims()), now());
+        assert_eq!(revoked, Err(TokenError::Revoked));
+        for text in ["a\n1\u{200b}\n", "a\n\u{202e}1\n", "a\n1\0\n"] {
+            folder.file("revoked", text);
+            let refused = refusal(&settings);
+            assert!(refused.contains("line 2 of"), "{refused}");
+        }
+    }
+
+    #[test]
+    fn files_that_others_can_write_are_refused() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = Folder::new();
+        let settings = TokenSettings {
+            former_secrets: vec![folder.file("former", FORMER)],
+            public_keys: vec![PublicKeyFile {
+                id: "ci".to_owned(),
+                path: folder.file("ci.pem", PUBLIC_PEM),
+            }],
+            revoked_tokens: Some(folder.file("revoked", "")),
+            ..folder.settings()
+        };
+        assert!(KeyRing::load(&settings).is_ok());
+        for name in ["secret", "former", "ci.pem", "revoked"] {
+            let path = folder.path(name);
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o666)).unwrap();
+            let refused = refusal(&settings);
+            assert!(refused.contains("`chmod go-w "), "{refused}");
+            assert!(refused.contains(&path.display().to_string()), "{refused}");
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
+        }
+    }
+
+    #[test]
+    fn a_folder_that_others_can_write_is_warned_of() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = Folder::new();
+        let settings = folder.settings();
+        let path = folder.0.path().to_owned();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o770)).unwrap();
+        let keys = KeyRing::load(&settings).unwrap();
+        assert_eq!(keys.warnings, [KeyWarning::FolderWritableByOthers(path)]);
+        assert!(keys.warnings[0].to_string().contains("chmod go-w"));
+    }
+
+    #[test]
     fn secrets_that_others_can_read_are_warned_of() {
         use std::os::unix::fs::PermissionsExt;
         let folder = Folder::new();

@@ -2,14 +2,16 @@
 
 use std::collections::HashSet;
 use std::fmt;
-use std::fs;
-use std::io;
+use std::fs::File;
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
+use super::secret::{check_writable_by_owner_alone, folder_of, is_replaceable_by_others};
 use super::{
     KeyRing, PublicKeyError, PublicKeyFile, Secret, SecretError, SecretFile, SecretPath,
     TokenSettings, load_or_create_secret, load_secret,
 };
+use crate::domain::is_invisible;
 
 /// A key ring and what was noticed while its files were read.
 #[derive(Debug)]
@@ -27,6 +29,8 @@ pub struct LoadedKeys {
 pub enum KeyWarning {
     /// Whoever reads the file can mint tokens.
     ReadableByOthers(PathBuf),
+    /// Whoever writes in the folder can put another secret in the place of the one there.
+    FolderWritableByOthers(PathBuf),
 }
 
 impl fmt::Display for KeyWarning {
@@ -36,6 +40,12 @@ impl fmt::Display for KeyWarning {
                 f,
                 "the token secret `{path}` can be read by others than its owner, who can then mint \
                  tokens; `chmod 600 {path}` ends that",
+                path = path.display()
+            ),
+            Self::FolderWritableByOthers(path) => write!(
+                f,
+                "others than its owner can write in the folder `{path}` and replace the token secret \
+                 there; `chmod go-w {path}` ends that",
                 path = path.display()
             ),
         }
@@ -84,7 +94,7 @@ pub enum KeyError {
     /// A line that would silently revoke nothing.
     #[error(
         "--revoked-tokens-file: line {line} of `{}` is not one token id (`jti`); write one a line, \
-         and comments after `#`",
+         without characters that are not seen, and comments after `#`",
         .path.display()
     )]
     RevokedLine {
@@ -131,6 +141,10 @@ impl KeyRing {
             },
         })?;
         note(&first, path, &mut warnings);
+        let folder = folder_of(path);
+        if is_replaceable_by_others(folder).unwrap_or_default() {
+            warnings.push(KeyWarning::FolderWritableByOthers(folder.to_owned()));
+        }
         let mut ring = Self::new(&first.secret);
         for path in &settings.former_secrets {
             ring = ring.with_former(&former_secret(path, &mut warnings)?);
@@ -166,11 +180,7 @@ fn former_secret(path: &Path, warnings: &mut Vec<KeyWarning>) -> Result<Secret, 
 
 fn add_public_key(ring: KeyRing, file: &PublicKeyFile) -> Result<KeyRing, KeyError> {
     let PublicKeyFile { id, path } = file;
-    let pem = fs::read(path).map_err(|cause| KeyError::Read {
-        flag: "--token-public-key",
-        path: path.clone(),
-        cause,
-    })?;
+    let pem = read("--token-public-key", path, MAX_PUBLIC_KEY_BYTES)?;
     ring.with_public_key(id, &pem)
         .map_err(|error| KeyError::PublicKey {
             id: id.clone(),
@@ -179,28 +189,56 @@ fn add_public_key(ring: KeyRing, file: &PublicKeyFile) -> Result<KeyRing, KeyErr
         })
 }
 
-fn revoked_tokens(path: &Path) -> Result<HashSet<String>, KeyError> {
-    let text = fs::read_to_string(path).map_err(|cause| KeyError::Read {
-        flag: "--revoked-tokens-file",
+/// More than any public key has.
+const MAX_PUBLIC_KEY_BYTES: u64 = 64 * 1024;
+/// The ids of some hundred thousand tokens.
+const MAX_REVOKED_BYTES: u64 = 16 << 20;
+
+/// A file that only its owner can write, up to a size.
+fn read(flag: &'static str, path: &Path, most: u64) -> Result<Vec<u8>, KeyError> {
+    let read = || {
+        let file = File::open(path)?;
+        check_writable_by_owner_alone(path, &file)?;
+        let mut bytes = Vec::new();
+        file.take(most + 1).read_to_end(&mut bytes)?;
+        if bytes.len() as u64 > most {
+            let why = format!("it holds more than {} KiB", most >> 10);
+            return Err(io::Error::new(io::ErrorKind::FileTooLarge, why));
+        }
+        Ok(bytes)
+    };
+    read().map_err(|cause| KeyError::Read {
+        flag,
         path: path.to_owned(),
         cause,
+    })
+}
+
+fn revoked_tokens(path: &Path) -> Result<HashSet<String>, KeyError> {
+    let flag = "--revoked-tokens-file";
+    let bytes = read(flag, path, MAX_REVOKED_BYTES)?;
+    let text = String::from_utf8(bytes).map_err(|error| KeyError::Read {
+        flag,
+        path: path.to_owned(),
+        cause: io::Error::new(io::ErrorKind::InvalidData, error.utf8_error()),
     })?;
+    // Some editors begin a file with a byte order mark, which is no part of the first id.
+    let text = text.trim_start_matches('\u{feff}');
     let mut ids = HashSet::new();
     for (index, line) in text.lines().enumerate() {
+        let bad_line = || KeyError::RevokedLine {
+            path: path.to_owned(),
+            line: index + 1,
+        };
         let mut words = line
             .split_whitespace()
             .take_while(|word| !word.starts_with('#'));
         match (words.next(), words.next()) {
             (None, _) => {}
-            (Some(id), None) => {
+            (Some(id), None) if !id.contains(is_invisible) => {
                 ids.insert(id.to_owned());
             }
-            (Some(_), Some(_)) => {
-                return Err(KeyError::RevokedLine {
-                    path: path.to_owned(),
-                    line: index + 1,
-                });
-            }
+            _ => return Err(bad_line()),
         }
     }
     Ok(ids)

@@ -1,10 +1,11 @@
 //! The signing secret and the file that it lives in.
 
-use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
+use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
+use secrecy::{ExposeSecret as _, SecretSlice};
 use sha2::{Digest, Sha256};
 
 /// The fewest bytes of a secret: as many as SHA-256 puts out (RFC 7518, section 3.2).
@@ -16,15 +17,16 @@ const MAX_FILE_BYTES: u64 = 64 * 1024;
 /// How many random bytes a new secret is made of; the file holds them in hexadecimal digits.
 const NEW_SECRET_BYTES: usize = 32;
 
-/// An HS256 secret of at least [`MIN_SECRET_BYTES`]. `Debug` does not show it.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Secret(Vec<u8>);
+/// An HS256 secret of at least [`MIN_SECRET_BYTES`]. `Debug` does not show it, and its memory is
+/// wiped when it is dropped.
+#[derive(Clone, Debug)]
+pub struct Secret(SecretSlice<u8>);
 
 impl Secret {
     /// A secret of these bytes, or `None` if they are fewer than [`MIN_SECRET_BYTES`].
     pub fn new(bytes: impl Into<Vec<u8>>) -> Option<Self> {
-        let bytes = bytes.into();
-        (bytes.len() >= MIN_SECRET_BYTES).then_some(Self(bytes))
+        let bytes: Vec<u8> = bytes.into();
+        (bytes.len() >= MIN_SECRET_BYTES).then(|| Self(bytes.into()))
     }
 
     /// A new secret that nobody knows.
@@ -39,17 +41,11 @@ impl Secret {
 
     /// The name of this secret as a key: the first 16 hexadecimal digits of its SHA-256.
     pub fn key_id(&self) -> String {
-        hex(&Sha256::digest(&self.0)[..8])
+        hex::encode(&Sha256::digest(self.expose())[..8])
     }
 
     pub(super) fn expose(&self) -> &[u8] {
-        &self.0
-    }
-}
-
-impl fmt::Debug for Secret {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Secret(not shown)")
+        self.0.expose_secret()
     }
 }
 
@@ -114,8 +110,7 @@ pub enum SecretError {
 pub fn make_data_dir(path: &Path) -> io::Result<()> {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.mode(0o700);
     builder.create(path)
 }
 
@@ -132,7 +127,8 @@ pub fn load_secret(path: &Path) -> Result<SecretFile, SecretError> {
         },
     };
     let file = File::open(path).map_err(failed)?;
-    let readable_by_others = readable_by_others(&file).map_err(failed)?;
+    check_writable_by_owner_alone(path, &file).map_err(failed)?;
+    let readable_by_others = file.metadata().map_err(failed)?.permissions().mode() & 0o044 != 0;
     let mut bytes = Vec::new();
     file.take(MAX_FILE_BYTES + 1)
         .read_to_end(&mut bytes)
@@ -177,16 +173,13 @@ pub fn load_or_create_secret(path: &Path) -> Result<SecretFile, SecretError> {
 
 /// Makes a secret file; `false` if another was faster.
 fn create(path: &Path) -> io::Result<bool> {
-    let folder = match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
-    };
+    let folder = folder_of(path);
     make_data_dir(folder)?;
     let mut random = [0; NEW_SECRET_BYTES];
     getrandom::fill(&mut random)?;
     // A temporary file has mode 0600 from its first moment on.
     let mut file = tempfile::NamedTempFile::new_in(folder)?;
-    writeln!(file, "{}", hex(&random))?;
+    writeln!(file, "{}", hex::encode(random))?;
     file.as_file().sync_all()?;
     match file.persist_noclobber(path) {
         Ok(_) => {}
@@ -207,19 +200,37 @@ fn take_line_end_off(bytes: &mut Vec<u8>) {
     }
 }
 
-#[cfg(unix)]
-fn readable_by_others(file: &File) -> io::Result<bool> {
-    use std::os::unix::fs::PermissionsExt;
-    Ok(file.metadata()?.permissions().mode() & 0o044 != 0)
+/// Refuses a file that others than its owner can write, since they could put their own keys there.
+pub(super) fn check_writable_by_owner_alone(path: &Path, file: &File) -> io::Result<()> {
+    let found = file.metadata()?;
+    // A device or a pipe, such as a shell's `<(…)`, has a mode of its own.
+    if !found.is_file() || found.permissions().mode() & WRITE_OF_OTHERS == 0 {
+        return Ok(());
+    }
+    let why = format!(
+        "others than its owner can write it; `chmod go-w {}` ends that",
+        path.display()
+    );
+    Err(io::Error::new(io::ErrorKind::PermissionDenied, why))
 }
 
-#[cfg(not(unix))]
-fn readable_by_others(_: &File) -> io::Result<bool> {
-    Ok(false)
+/// Write permission of the group and of all others.
+const WRITE_OF_OTHERS: u32 = 0o022;
+/// In a folder with this bit only the owner of a file can replace it.
+const STICKY: u32 = 0o1000;
+
+/// Whether others than its owner can replace the files in a folder.
+pub(super) fn is_replaceable_by_others(folder: &Path) -> io::Result<bool> {
+    let mode = fs::metadata(folder)?.permissions().mode();
+    Ok(mode & WRITE_OF_OTHERS != 0 && mode & STICKY == 0)
 }
 
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+/// The folder that holds the file at `path`.
+pub(super) fn folder_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    }
 }
 
 #[cfg(test)]
@@ -274,7 +285,6 @@ mod tests {
 
     #[test]
     fn a_new_secret_is_long_and_its_owners_alone() {
-        use std::os::unix::fs::PermissionsExt;
         let folder = tempfile::tempdir().unwrap();
         let data_dir = folder.path().join("data");
         let path = data_dir.join("secret");
@@ -289,7 +299,7 @@ mod tests {
 
         let found = load_or_create_secret(&path).unwrap();
         assert!(!found.created);
-        assert_eq!(found.secret, made.secret);
+        assert_eq!(found.secret.expose(), made.secret.expose());
     }
 
     #[test]
@@ -306,13 +316,16 @@ mod tests {
                 .collect()
         });
         assert_eq!(files.iter().filter(|file| file.created).count(), 1);
-        assert!(files.iter().all(|file| file.secret == files[0].secret));
+        assert!(
+            files
+                .iter()
+                .all(|file| file.secret.expose() == files[0].secret.expose())
+        );
         assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 1);
     }
 
     #[test]
     fn a_file_that_others_can_read_is_noticed() {
-        use std::os::unix::fs::PermissionsExt;
         let (_folder, path) = file_with(&[b'k'; 32]);
         for (mode, noticed) in [(0o600, false), (0o400, false), (0o640, true), (0o604, true)] {
             fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
@@ -325,9 +338,41 @@ mod tests {
     }
 
     #[test]
+    fn a_file_that_others_can_write_is_refused() {
+        let (_folder, path) = file_with(&[b'k'; 32]);
+        for (mode, refused) in [(0o600, false), (0o640, false), (0o620, true), (0o602, true)] {
+            fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+            let said = load_secret(&path)
+                .map(drop)
+                .map_err(|error| error.to_string());
+            assert_eq!(said.is_err(), refused, "{mode:o}");
+            assert!(said.err().is_none_or(|said| said.contains("`chmod go-w ")));
+        }
+    }
+
+    #[test]
+    fn a_folder_that_others_can_write_is_noticed() {
+        let folder = tempfile::tempdir().unwrap();
+        for (mode, noticed) in [
+            (0o700, false),
+            (0o755, false),
+            (0o770, true),
+            (0o1777, false),
+        ] {
+            fs::set_permissions(folder.path(), fs::Permissions::from_mode(mode)).unwrap();
+            assert_eq!(
+                is_replaceable_by_others(folder.path()).unwrap(),
+                noticed,
+                "{mode:o}"
+            );
+        }
+    }
+
+    #[test]
     fn a_secret_is_not_shown() {
         let secret = Secret::new("correct horse battery staple correct").unwrap();
-        assert_eq!(format!("{secret:?}"), "Secret(not shown)");
+        let shown = format!("{secret:?}");
+        assert!(!shown.contains("horse"), "{shown}");
         assert_eq!(secret.key_id().len(), 16);
     }
 }

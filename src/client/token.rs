@@ -1,16 +1,17 @@
 //! The token that goes with a request.
 
-use std::fmt;
 use std::str::FromStr;
 
-/// A bearer token. `Debug` never shows it.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Token(String);
+use secrecy::{ExposeSecret as _, SecretString};
+
+/// A bearer token. `Debug` never shows it, and its memory is wiped when it is dropped.
+#[derive(Clone, Debug)]
+pub struct Token(SecretString);
 
 /// Why a text is not a token. Holds nothing of the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TokenTextError {
-    /// Nothing but a line end.
+    /// Nothing but white space.
     #[error("holds no token")]
     Empty,
     /// What no header can carry as it is.
@@ -21,30 +22,24 @@ pub enum TokenTextError {
 impl Token {
     /// The token, for the header of a request and nothing else.
     pub fn expose(&self) -> &str {
-        &self.0
+        self.0.expose_secret()
     }
 }
 
 impl FromStr for Token {
     type Err = TokenTextError;
 
-    /// Takes one line end at the end, which files and shells leave there.
+    /// Leaves out white space at both ends and a byte order mark, which editors, shells and forms
+    /// for secrets leave there.
     fn from_str(text: &str) -> Result<Self, TokenTextError> {
-        let text = text.strip_suffix('\n').unwrap_or(text);
-        let text = text.strip_suffix('\r').unwrap_or(text);
+        let text = text.trim_start_matches('\u{feff}').trim();
         if text.is_empty() {
             return Err(TokenTextError::Empty);
         }
         if !text.bytes().all(|byte| byte.is_ascii_graphic()) {
             return Err(TokenTextError::Characters);
         }
-        Ok(Self(text.to_owned()))
-    }
-}
-
-impl fmt::Debug for Token {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Token(not shown)")
+        Ok(Self(text.into()))
     }
 }
 
@@ -54,16 +49,25 @@ mod tests {
 
     #[test]
     fn a_token_is_one_line_and_never_shown() {
-        for text in ["a.b.c", "a.b.c\n", "a.b.c\r\n"] {
+        for text in [
+            "a.b.c",
+            "a.b.c\n",
+            "a.b.c\r\n",
+            "a.b.c\n\n",
+            " a.b.c \t\r\n",
+            "\u{feff}a.b.c",
+        ] {
             let token: Token = text.parse().unwrap();
             assert_eq!(token.expose(), "a.b.c");
-            assert_eq!(format!("{token:?}"), "Token(not shown)");
+            let shown = format!("{token:?}");
+            assert!(!shown.contains("a.b.c"), "{shown}");
         }
-        for text in ["", "\n", "\r\n"] {
-            assert_eq!(text.parse::<Token>(), Err(TokenTextError::Empty));
+        for text in ["", "\n", "\r\n", "  ", "\u{feff}"] {
+            assert_eq!(text.parse::<Token>().unwrap_err(), TokenTextError::Empty);
         }
-        for text in ["a b", "a\n\n", " a", "a\t", "a\0", "a\u{7f}", "é", "a\nb\n"] {
-            assert_eq!(text.parse::<Token>(), Err(TokenTextError::Characters));
+        for text in ["a b", "a\0", "a\u{7f}", "é", "a\nb\n", "a\u{200b}"] {
+            let error = text.parse::<Token>().unwrap_err();
+            assert_eq!(error, TokenTextError::Characters, "{text:?}");
         }
     }
 }

@@ -3,6 +3,7 @@
 use std::env;
 use std::fs::File;
 use std::io::{self, Read};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::time::Duration;
 
@@ -12,7 +13,7 @@ use super::flags::{ClientArgs, TOKEN_VARIABLE};
 use crate::auth::MAX_TOKEN_BYTES;
 use crate::client::Token;
 use crate::client::{Client, ClientError, ClientSettings};
-use crate::terminal::shown;
+use crate::terminal::{note, shown};
 
 /// The client that `args` name.
 pub(super) fn open(args: ClientArgs) -> anyhow::Result<Client> {
@@ -51,9 +52,11 @@ fn token(file: Option<&Path>) -> anyhow::Result<Option<Token>> {
     let (text, source) = match file {
         Some(path) => {
             let shown = shown::path(path);
-            let text = File::open(path)
-                .and_then(token_text)
-                .with_context(|| format!("cannot read the token file {shown}"))?;
+            let file = File::open(path).and_then(|file| {
+                warn_if_writable_by_others(&file, path)?;
+                token_text(file)
+            });
+            let text = file.with_context(|| format!("cannot read the token file {shown}"))?;
             (text, format!("the token file {shown}"))
         }
         None => match env::var(TOKEN_VARIABLE) {
@@ -67,6 +70,19 @@ fn token(file: Option<&Path>) -> anyhow::Result<Option<Token>> {
         .parse()
         .map_err(|error| anyhow::anyhow!("{source} {error}"))?;
     Ok(Some(token))
+}
+
+/// Whoever can write a token file can have this command act for someone else.
+fn warn_if_writable_by_others(file: &File, path: &Path) -> io::Result<()> {
+    let found = file.metadata()?;
+    if found.is_file() && found.permissions().mode() & 0o022 != 0 {
+        note(format_args!(
+            "warning: others than its owner can write the token file {}; `chmod 600 {}` ends that",
+            shown::path(path),
+            path.display()
+        ));
+    }
+    Ok(())
 }
 
 /// The text where a token should be; a little more than the longest token is enough to refuse what

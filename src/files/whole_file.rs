@@ -10,7 +10,7 @@ use tempfile::NamedTempFile;
 
 use crate::terminal::shown;
 
-/// Readable and writable as the process's umask lets it be.
+/// The mode of a new file, less what the process's umask takes away.
 const MODE: u32 = 0o666;
 
 /// Writes `text` to a file beside `path` and moves it there.
@@ -74,6 +74,12 @@ impl WholeFile {
         let file = tempfile::Builder::new()
             .permissions(Permissions::from_mode(MODE))
             .tempfile_in(folder(&path))?;
+        // A file that only its owner can read stays so: the umask is asked for new files alone.
+        if let Ok(replaced) = fs::metadata(&path) {
+            let mode = replaced.permissions().mode() & 0o777;
+            file.as_file()
+                .set_permissions(Permissions::from_mode(mode))?;
+        }
         Ok(Self::Beside { file, path })
     }
 
@@ -102,6 +108,26 @@ impl Write for WholeFile {
         match self {
             Self::Beside { file, .. } => file.flush(),
             Self::Device(file) => file.flush(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_is_replaced_keeps_its_mode() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("report");
+        for mode in [0o600, 0o640, 0o604, 0o400] {
+            let _ = fs::remove_file(&path);
+            fs::write(&path, "old").unwrap();
+            fs::set_permissions(&path, Permissions::from_mode(mode)).unwrap();
+            write(&path, "new").unwrap();
+            let found = fs::metadata(&path).unwrap().permissions().mode() & 0o777;
+            assert_eq!(found, mode, "{found:o}");
+            assert_eq!(fs::read_to_string(&path).unwrap(), "new");
         }
     }
 }
