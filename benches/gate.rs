@@ -119,9 +119,13 @@ fn write_files(folder: &Path) {
 }
 
 fn in_memory() -> (Candidate, Vec<MetricHistory>) {
-    let metric = |metric| -> perf_tracking::domain::Metric {
-        let metric = json!({"metric_key": key(metric), "dim_key": "", "value": value(metric, CANDIDATE), "wallclock": false});
-        serde_json::from_value(metric).unwrap()
+    let metric = |metric| perf_tracking::domain::Metric {
+        name: perf_tracking::domain::MetricName {
+            metric_key: key(metric).parse().unwrap(),
+            dim_key: perf_tracking::domain::DimKey::scalar(),
+        },
+        value: value(metric, CANDIDATE).to_string().parse().unwrap(),
+        wallclock: false,
     };
     let candidate = Candidate {
         series: perf_tracking::domain::Series {

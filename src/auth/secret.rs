@@ -36,7 +36,7 @@ impl Secret {
     pub fn random() -> io::Result<Self> {
         let mut bytes = vec![0; NEW_SECRET_BYTES];
         getrandom::fill(&mut bytes)?;
-        Ok(Self(bytes))
+        Ok(Self(bytes.into()))
     }
 
     /// The name of this secret as a key: the first 16 hexadecimal digits of its SHA-256.

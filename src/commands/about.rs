@@ -8,10 +8,9 @@ use anyhow::Context as _;
 use clap::Args;
 
 use crate::domain::{
-    Arch, Distro, Document, HostClass, JsonText, Metric, Parameter, ParameterName, Parameters,
-    Workload,
+    Arch, Distro, Document, DocumentContent, HostClass, Metric, Metrics, Parameter, ParameterName,
+    Parameters, Workload,
 };
-use crate::files::input::lines;
 
 /// What was measured.
 #[derive(Args, Debug)]
@@ -73,37 +72,29 @@ impl AboutArgs {
 }
 
 impl About {
-    /// The document of these numbers, none where the workload did not succeed and left none.
+    /// The document of these numbers. A workload that did not succeed may have left none.
     ///
     /// # Errors
-    /// All that does not fit, a line each.
+    /// What does not fit.
     pub(super) fn document(
         self,
         succeeded: bool,
         metrics: Vec<Metric>,
     ) -> anyhow::Result<Document> {
-        let document = Document {
+        let content = DocumentContent {
             workload: self.workload,
             arch: self.arch,
             distro: self.distro,
             host_class: self.host_class,
             succeeded,
             parameters: self.parameters,
-            metrics,
+            metrics: Metrics::new(metrics).context(DOES_NOT_FIT)?,
         };
-        reread(&document)
+        Document::new(content).context(DOES_NOT_FIT)
     }
 }
 
-/// What is written is read once before, as its readers will.
-///
-/// # Errors
-/// All that does not fit, a line each.
-pub(super) fn reread(document: &Document) -> anyhow::Result<Document> {
-    let text = document.to_string();
-    Document::parse(JsonText::parse(text.as_bytes())?)
-        .map_err(|faults| anyhow::anyhow!("the document does not fit{}", lines(faults.lines())))
-}
+const DOES_NOT_FIT: &str = "the document does not fit";
 
 fn parameters(named: Vec<NamedParameter>) -> anyhow::Result<Parameters> {
     let mut parameters = Parameters::new();

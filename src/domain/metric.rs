@@ -14,7 +14,7 @@ pub struct MetricName {
 }
 
 /// One number of a run.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Metric {
     /// Its name.
     #[serde(flatten)]

@@ -8,6 +8,7 @@ mod commit;
 mod document;
 mod exact;
 mod metric;
+mod metrics;
 mod name;
 mod run;
 mod run_date;
@@ -21,14 +22,16 @@ mod value;
 pub use crate::read::{Fault, Faults, JsonText};
 pub use commit::CommitSha;
 pub(crate) use document::read_parameters;
-pub use document::{Document, MAX_PARAMETERS, Parameter, Parameters};
+pub use document::{Document, DocumentContent, MAX_PARAMETERS, Parameter, Parameters};
 pub use exact::{ExactNumber, ExactNumberError};
 pub use metric::{Metric, MetricName};
+pub use metrics::{MAX_METRICS, Metrics, MetricsError};
+pub(crate) use name::is_invisible;
 pub use name::{
     Arch, Branch, Change, DimKey, Distro, HostClass, MetricKey, NameError, ParameterName, Patchset,
     Pipeline, Repo, Tag, Workload, any_or,
 };
-pub use run::{MAX_METRICS, Run};
+pub use run::{NoMetrics, Run, RunContent};
 pub use run_date::{DateBound, RunDate, RunDateError};
 pub use scope::{Scope, ScopeError};
 pub use series::{Identity, Series};

@@ -34,6 +34,9 @@ pub enum NameError {
     /// Not to be told apart by eye, and not carried alike by every protocol.
     #[error("must not hold control characters, has U+{:04X}", u32::from(*.0))]
     Control(char),
+    /// Names that differ only in such characters look alike.
+    #[error("must not hold characters that are not seen, has U+{:04X}", u32::from(*.0))]
+    Invisible(char),
     /// The word has a meaning of its own in a filter.
     #[error("must not be `*`, which means any in a filter")]
     Wildcard,
@@ -60,6 +63,30 @@ fn check(text: &str, max: usize, may_be_empty: bool) -> Result<(), NameError> {
         return Err(NameError::Wildcard);
     }
     Ok(())
+}
+
+/// Whether a character is not seen, or changes how others are seen: control characters, format
+/// characters such as the marks of direction and joiners without width (Unicode's category Cf), and
+/// the separators of lines and paragraphs (Zl, Zp).
+pub(crate) fn is_invisible(c: char) -> bool {
+    c.is_control()
+        || matches!(c,
+            '\u{ad}' | '\u{600}'..='\u{605}' | '\u{61c}' | '\u{6dd}' | '\u{70f}'
+            | '\u{890}'..='\u{891}' | '\u{8e2}' | '\u{180e}' | '\u{200b}'..='\u{200f}'
+            | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2064}' | '\u{2066}'..='\u{206f}'
+            | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{110bd}' | '\u{110cd}'
+            | '\u{13430}'..='\u{1343f}' | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}'
+            | '\u{e0001}' | '\u{e0020}'..='\u{e007f}')
+}
+
+/// Checks a name that is new to the store, which holds no character that is not seen.
+///
+/// Older versions stored such names, so that they can be read and asked for, but not uploaded.
+pub(crate) fn check_new(text: &str) -> Result<(), NameError> {
+    match text.chars().find(|c| is_invisible(*c)) {
+        Some(found) => Err(NameError::Invisible(found)),
+        None => Ok(()),
+    }
 }
 
 /// Whether a look at the bytes is enough, as it is for nearly every name that is read or written.
@@ -195,6 +222,13 @@ impl DimKey {
     }
 }
 
+impl HostClass {
+    /// The simulated processor, which is the same on every machine.
+    pub fn callgrind() -> Self {
+        Self(SmolStr::new_static("callgrind"))
+    }
+}
+
 impl Pipeline {
     /// The pipeline whose runs are the history.
     pub fn promote() -> Self {
@@ -216,6 +250,23 @@ mod tests {
                 length: 41
             })
         );
+    }
+
+    #[test]
+    fn a_new_name_holds_nothing_that_is_not_seen() {
+        for c in [
+            '\u{202e}',
+            '\u{200b}',
+            '\u{2028}',
+            '\u{feff}',
+            '\u{ad}',
+            '\u{e0061}',
+        ] {
+            let text = format!("a{c}b");
+            assert!(text.parse::<Repo>().is_ok(), "{c:?}");
+            assert_eq!(check_new(&text), Err(NameError::Invisible(c)));
+        }
+        assert_eq!(check_new("名前 é"), Ok(()));
     }
 
     #[test]

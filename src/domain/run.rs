@@ -1,21 +1,28 @@
 //! One measurement of one commit.
 
 use std::collections::HashSet;
+use std::ops::Deref;
+use std::str::FromStr;
 
 use serde::Serialize;
 
+use super::name::check_new;
 use super::{
-    Change, CommitSha, DimKey, Faults, HostClass, Identity, JsonText, Metric, MetricName, Patchset,
-    Pipeline, Repo, RunDate, Series, Tag,
+    Change, CommitSha, DimKey, Faults, HostClass, Identity, JsonText, MAX_METRICS, Metric,
+    MetricName, Metrics, MetricsError, NameError, Patchset, Pipeline, Repo, RunDate, Series, Tag,
 };
-use crate::read::{Fields, Node, Notes, Place, boolean, number, parsed};
+use crate::read::{Fields, Node, Notes, Place, boolean, number, parsed, text_with};
 
-/// The most metrics that one run may have.
-pub const MAX_METRICS: usize = 10_000;
-
-/// One measurement of one commit, whole.
+/// One measurement of one commit, whole and valid.
+///
+/// Its fields can be read through [`RunContent`] and changed by nobody.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Run {
+#[serde(transparent)]
+pub struct Run(RunContent);
+
+/// What a run consists of. [`Run::new`] makes a run of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct RunContent {
     /// The series that it belongs to.
     #[serde(flatten)]
     pub series: Series,
@@ -37,18 +44,54 @@ pub struct Run {
     pub run_date: RunDate,
     /// Whether the workload ran to its end. A failed run keeps its place but is no part of a window.
     pub succeeded: bool,
-    /// The numbers, ordered by name; each name once.
-    pub metrics: Vec<Metric>,
+    /// The numbers, at least one where the run succeeded.
+    pub metrics: Metrics,
+}
+
+/// A run or a document that succeeded without a number, which would pass any judgement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("must have at least one metric when the run succeeded")]
+pub struct NoMetrics;
+
+impl NoMetrics {
+    /// Whether a run with this outcome may have these metrics.
+    pub(super) fn check(succeeded: bool, metrics: &Metrics) -> Result<(), Self> {
+        if succeeded && metrics.is_empty() {
+            return Err(Self);
+        }
+        Ok(())
+    }
+}
+
+impl Deref for Run {
+    type Target = RunContent;
+
+    fn deref(&self) -> &RunContent {
+        &self.0
+    }
 }
 
 impl Run {
+    /// The run that consists of `content`.
+    ///
+    /// # Errors
+    /// If it succeeded and has no metric.
+    pub fn new(content: RunContent) -> Result<Self, NoMetrics> {
+        NoMetrics::check(content.succeeded, &content.metrics)?;
+        Ok(Self(content))
+    }
+
+    /// A run of a document, which keeps the same rules.
+    pub(super) fn of_document(content: RunContent) -> Self {
+        Self(content)
+    }
+
     /// Reads a run out of a JSON body.
     ///
     /// # Errors
     /// Every fault of the body at once, each with its JSON pointer.
     pub fn parse(body: JsonText<'_>) -> Result<Self, Faults> {
-        let known = &LISTED_FIELDS[1..];
-        body.read(|node, notes| Self::read_fields(node, notes, known))
+        body.read(|node, notes| Self::read(node, notes, Age::New))
     }
 
     /// Reads a run as the service lists it: with its `run_id`, which is no part of the run.
@@ -56,7 +99,7 @@ impl Run {
     /// # Errors
     /// As [`Run::parse`].
     pub fn parse_listed(body: JsonText<'_>) -> Result<Self, Faults> {
-        body.read(|node, notes| Self::read_fields(node, notes, &LISTED_FIELDS))
+        body.read(|node, notes| Self::read(node, notes, Age::Stored))
     }
 
     /// What makes this run one of a kind.
@@ -69,27 +112,27 @@ impl Run {
     }
 
     /// Reads every field before any `?`, so that one bad field does not hide the next.
-    fn read_fields(
-        body: Node<'_>,
-        notes: &Notes<'_>,
-        known: &'static [&'static str],
-    ) -> Option<Self> {
+    fn read(body: Node<'_>, notes: &Notes<'_>, age: Age) -> Option<Self> {
+        let known = match age {
+            Age::New => &LISTED_FIELDS[1..],
+            Age::Stored => &LISTED_FIELDS,
+        };
         let fields = Fields::of(body, Place::ROOT, notes, known)?;
-        let workload = fields.needed("workload", parsed);
-        let repo = fields.needed("repo", parsed);
-        let branch = fields.needed("branch", parsed);
+        let workload = fields.needed("workload", |node| name(node, age));
+        let repo = fields.needed("repo", |node| name(node, age));
+        let branch = fields.needed("branch", |node| name(node, age));
         let commit_sha = fields.needed("commit_sha", parsed);
-        let change = fields.optional("change", parsed);
-        let patchset = fields.optional("patchset", parsed);
-        let pipeline = fields.needed("pipeline", parsed);
-        let distro = fields.needed("distro", parsed);
-        let arch = fields.needed("arch", parsed);
-        let host_class = fields.needed("host_class", parsed);
-        let tag = fields.optional("tag", parsed);
+        let change = fields.optional("change", |node| name(node, age));
+        let patchset = fields.optional("patchset", |node| name(node, age));
+        let pipeline = fields.needed("pipeline", |node| name(node, age));
+        let distro = fields.needed("distro", |node| name(node, age));
+        let arch = fields.needed("arch", |node| name(node, age));
+        let host_class = fields.needed("host_class", |node| name(node, age));
+        let tag = fields.optional("tag", |node| name(node, age));
         let run_date = fields.needed("run_date", parsed);
         let succeeded = fields.needed("succeeded", boolean);
-        let metrics = read_metrics(&fields, succeeded);
-        Some(Self {
+        let metrics = read_metrics(&fields, succeeded, age);
+        let content = RunContent {
             series: Series {
                 workload: workload?,
                 branch: branch?,
@@ -106,8 +149,29 @@ impl Run {
             run_date: run_date?,
             succeeded: succeeded?,
             metrics: metrics?,
-        })
+        };
+        // A fault that was noted keeps the run from its reader in any case.
+        Self::new(content).ok()
     }
+}
+
+/// Whether what is read is new to the store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Age {
+    New,
+    /// Read back from the store, which may hold names that are no longer taken.
+    Stored,
+}
+
+/// Reads a name.
+pub(super) fn name<T: FromStr<Err = NameError>>(node: Node<'_>, age: Age) -> Result<T, String> {
+    text_with(|text| {
+        let name = text.parse()?;
+        if age == Age::New {
+            check_new(text)?;
+        }
+        Ok::<T, NameError>(name)
+    })(node)
 }
 
 /// The fields of a run in a list. All but the first are the fields of a run.
@@ -136,25 +200,22 @@ const METRIC_FIELDS: [&str; 4] = ["metric_key", "dim_key", "value", "wallclock"]
 pub(super) fn read_metrics(
     fields: &Fields<'_, '_>,
     succeeded: Option<bool>,
-) -> Option<Vec<Metric>> {
+    age: Age,
+) -> Option<Metrics> {
     fields.check_there("metrics");
     // Counted first, so that a list that is too long is one fault and not ten thousand.
     let count = fields.count("metrics")?;
     if count > MAX_METRICS {
-        let detail = format!("must have at most {MAX_METRICS} metrics, has {count}");
-        fields.fault("metrics", detail);
+        fields.fault("metrics", MetricsError::TooMany(count));
         return None;
     }
     if count == 0 && succeeded == Some(true) {
-        fields.fault(
-            "metrics",
-            "must have at least one metric when the run succeeded",
-        );
+        fields.fault("metrics", NoMetrics);
     }
     let mut metrics: Vec<Metric> = Vec::with_capacity(count);
     let mut names = HashSet::with_capacity(count);
     fields.each("metrics", |item, place, notes| {
-        let Some(metric) = read_metric(item, place, notes) else {
+        let Some(metric) = read_metric(item, place, notes, age) else {
             return;
         };
         if !names.insert(metric.name.clone()) {
@@ -167,14 +228,13 @@ pub(super) fn read_metrics(
         }
         metrics.push(metric);
     });
-    metrics.sort_by(|a, b| a.name.cmp(&b.name));
-    Some(metrics)
+    Metrics::new(metrics).ok()
 }
 
-fn read_metric(item: Node<'_>, place: Place<'_>, notes: &Notes<'_>) -> Option<Metric> {
+fn read_metric(item: Node<'_>, place: Place<'_>, notes: &Notes<'_>, age: Age) -> Option<Metric> {
     let fields = Fields::of(item, place, notes, &METRIC_FIELDS)?;
-    let metric_key = fields.needed("metric_key", parsed);
-    let dim_key = fields.optional("dim_key", parsed);
+    let metric_key = fields.needed("metric_key", |node| name(node, age));
+    let dim_key = fields.optional("dim_key", |node| name(node, age));
     let value = fields.needed("value", number);
     let wallclock = fields.optional("wallclock", boolean);
     Some(Metric {

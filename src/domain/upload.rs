@@ -2,7 +2,7 @@
 
 use super::{
     Branch, Change, CommitSha, Document, Fault, Faults, JsonText, Patchset, Pipeline, Repo, Run,
-    RunDate, Series, Tag,
+    RunContent, RunDate, Series, Tag,
 };
 
 /// What a text that is uploaded may hold.
@@ -64,27 +64,28 @@ fn neither() -> Fault {
 }
 
 impl Document {
-    /// The run that this document is of the commit that `provenance` names. The parameters stay
-    /// behind: a run has none.
+    /// Combines the document with its provenance into a run. The parameters stay behind, as a run
+    /// has none.
     pub fn into_run(self, provenance: Provenance) -> Run {
-        Run {
+        let content = self.into_content();
+        Run::of_document(RunContent {
             series: Series {
-                workload: self.workload,
+                workload: content.workload,
                 branch: provenance.branch,
-                arch: self.arch,
-                distro: self.distro,
+                arch: content.arch,
+                distro: content.distro,
             },
             repo: provenance.repo,
             commit_sha: provenance.commit_sha,
             change: provenance.change,
             patchset: provenance.patchset,
             pipeline: provenance.pipeline,
-            host_class: self.host_class,
+            host_class: content.host_class,
             tag: provenance.tag,
             run_date: provenance.run_date,
-            succeeded: self.succeeded,
-            metrics: self.metrics,
-        }
+            succeeded: content.succeeded,
+            metrics: content.metrics,
+        })
     }
 }
 

@@ -3,13 +3,17 @@
 use std::fmt;
 use std::str::FromStr;
 
+use rust_decimal::prelude::ToPrimitive as _;
 use rust_decimal::{Decimal, RoundingStrategy};
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{
     AnyOfBuilder, KnownFormat, ObjectBuilder, Schema, SchemaFormat, Type,
 };
 use utoipa::{PartialSchema, ToSchema};
+
+use super::exact::serialize_digits;
 
 /// The number of a metric: a decimal of at most sixteen integer digits and four decimals.
 ///
@@ -51,7 +55,7 @@ impl Value {
     /// The nearest float, for statistics and never for storage.
     pub fn to_f64(self) -> f64 {
         // A decimal of twenty digits is always within the range of a float.
-        rust_decimal::prelude::ToPrimitive::to_f64(&self.0).unwrap_or(f64::NAN)
+        self.0.to_f64().unwrap_or(f64::NAN)
     }
 }
 
@@ -297,14 +301,18 @@ impl fmt::Display for Value {
 
 impl Serialize for Value {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        rust_decimal::serde::arbitrary_precision::serialize(&self.0, serializer)
+        // Nearly every value is an integer, which needs no text in between.
+        match self.0.to_i64() {
+            Some(whole) if self.0.is_integer() => serializer.serialize_i64(whole),
+            _ => serialize_digits(&self.to_string(), serializer),
+        }
     }
 }
 
 impl<'de> Deserialize<'de> for Value {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let number = serde_json::Number::deserialize(deserializer)?;
-        number.as_str().parse().map_err(serde::de::Error::custom)
+        let number = <&RawValue>::deserialize(deserializer)?;
+        number.get().parse().map_err(serde::de::Error::custom)
     }
 }
 
@@ -393,6 +401,25 @@ mod tests {
                 prop_assert_eq!(Ok(value), rounded(&text));
                 prop_assert_eq!(value.to_string(), rounded(&text).unwrap().to_string());
             }
+        }
+    }
+
+    #[test]
+    fn a_value_is_written_and_read_digit_for_digit() {
+        for text in [
+            "0",
+            "-1",
+            "9999999999999999",
+            "9007199254740993.0001",
+            "-9999999999999999.9999",
+            "0.0001",
+        ] {
+            let value: Value = text.parse().unwrap();
+            assert_eq!(serde_json::to_string(&value).unwrap(), text);
+            assert_eq!(serde_json::from_str::<Value>(text).unwrap(), value);
+        }
+        for text in ["\"1\"", "null", "[1]", "true"] {
+            assert!(serde_json::from_str::<Value>(text).is_err(), "{text}");
         }
     }
 

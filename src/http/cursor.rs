@@ -73,8 +73,7 @@ pub(super) fn encode(cursor: &HistoryCursor, question: String) -> String {
         p: place(cursor.rest),
         o: older.collect(),
     };
-    // Names, dates and numbers always have a JSON form.
-    let json = serde_json::to_vec(&content).unwrap_or_default();
+    let json = serde_json::to_vec(&content).expect("texts, dates and numbers have a JSON form");
     BASE64_URL_SAFE_NO_PAD.encode(json)
 }
 

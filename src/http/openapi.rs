@@ -45,7 +45,11 @@ pub fn document() -> OpenApi {
 
 /// The description, as JSON; made once, when it is first asked for.
 pub(super) async fn json() -> impl IntoResponse {
-    static TEXT: LazyLock<String> = LazyLock::new(|| document().to_json().unwrap_or_default());
+    static TEXT: LazyLock<String> = LazyLock::new(|| {
+        document()
+            .to_json()
+            .expect("the description has a JSON form")
+    });
     ([(CONTENT_TYPE, "application/json")], TEXT.as_str())
 }
 

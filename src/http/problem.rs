@@ -3,12 +3,15 @@
 //! An error has two faces. The cause goes to the log, under the request's id; the client is told
 //! what it can do about it, and never a statement, a path or a secret.
 
+use std::collections::BTreeMap;
+
 use axum::extract::Request;
 use axum::http::header::{CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
-use serde_json::{Map, Value as Json, json};
+use serde_json::json;
+use serde_json::value::RawValue;
 use utoipa::IntoResponses;
 
 use crate::auth::{OutsideGrant, TokenError};
@@ -83,10 +86,13 @@ pub(super) enum Refusals {
 #[derive(Debug)]
 pub(super) struct Problem(Box<Content>);
 
+/// Members beside those that every problem has, as JSON texts whose numbers keep their digits.
+type Members = BTreeMap<String, Box<RawValue>>;
+
 #[derive(Debug)]
 struct Content {
     body: ProblemBody,
-    members: Map<String, Json>,
+    members: Members,
     authenticate: Option<String>,
 }
 
@@ -105,7 +111,7 @@ impl Problem {
                 detail: detail.into(),
                 errors: Vec::new(),
             },
-            members: Map::new(),
+            members: Members::new(),
             authenticate: None,
         }))
     }
@@ -118,9 +124,10 @@ impl Problem {
 
     /// With the fields of `members` beside those that every problem has.
     pub(super) fn with_members(mut self, members: &impl Serialize) -> Self {
-        if let Ok(Json::Object(members)) = serde_json::to_value(members) {
-            self.0.members.extend(members);
-        }
+        let members = serde_json::to_string(members)
+            .and_then(|text| serde_json::from_str::<Members>(&text))
+            .expect("the members of a problem are an object");
+        self.0.members.extend(members);
         self
     }
 
@@ -250,12 +257,15 @@ impl IntoResponse for Problem {
     }
 }
 
-fn json_with(body: &ProblemBody, members: Map<String, Json>) -> String {
-    let mut json = serde_json::to_value(body).unwrap_or_default();
-    if let Json::Object(object) = &mut json {
-        object.extend(members);
+fn json_with(body: &ProblemBody, members: Members) -> String {
+    #[derive(Serialize)]
+    struct Whole<'a> {
+        #[serde(flatten)]
+        body: &'a ProblemBody,
+        #[serde(flatten)]
+        members: Members,
     }
-    json.to_string()
+    serde_json::to_string(&Whole { body, members }).expect("a problem has a JSON form")
 }
 
 /// No route has the path.

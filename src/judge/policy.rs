@@ -167,12 +167,12 @@ static BUILT_IN: LazyLock<Vec<Arc<MetricRule>>> = LazyLock::new(|| {
     let every_metric = ("*", 0);
     std::iter::once(every_metric)
         .chain(BUILT_IN_RULES)
-        .filter_map(|(pattern, floor)| {
-            let pattern = Pattern::new(pattern).ok()?;
-            Some(Arc::new(MetricRule {
+        .map(|(pattern, floor)| {
+            let pattern = Pattern::new(pattern).expect("a built-in pattern is one");
+            Arc::new(MetricRule {
                 floor: Fraction::percent(floor),
                 ..MetricRule::new(pattern, Place::BuiltIn)
-            }))
+            })
         })
         .collect()
 });

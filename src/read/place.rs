@@ -4,6 +4,7 @@ use std::cell::{Cell, OnceCell, RefCell};
 use std::fmt::{self, Write as _};
 
 use super::{Fault, Faults};
+use crate::domain::is_invisible;
 
 /// Where a value stands. It is written down only when there is a fault to tell.
 #[derive(Clone, Copy, Debug)]
@@ -196,6 +197,7 @@ impl<'t> Notes<'t> {
         }
         match read {
             Some(read) if found.is_empty() => Ok(read),
+            _ if found.is_empty() => Err(Fault::new("", "does not fit").into()),
             _ => {
                 let told = found.into_iter().map(|(_, fault)| fault).collect();
                 Err(Faults::new(told, self.more.get()))
@@ -227,7 +229,7 @@ impl<'t> Notes<'t> {
     }
 }
 
-/// A detail without control characters, which it may quote from the text.
+/// A detail without characters that are not seen, which it may quote from the text.
 struct OneLine<D>(D);
 
 impl<D: fmt::Display> fmt::Display for OneLine<D> {
@@ -241,7 +243,7 @@ struct Spelled<'f, 'b>(&'f mut fmt::Formatter<'b>);
 impl fmt::Write for Spelled<'_, '_> {
     fn write_str(&mut self, text: &str) -> fmt::Result {
         text.chars().try_for_each(|c| {
-            if c.is_control() {
+            if is_invisible(c) {
                 write!(self.0, "{}", c.escape_unicode())
             } else {
                 self.0.write_char(c)

@@ -11,7 +11,9 @@ use super::git::Git;
 use super::known::{Field, Known};
 use super::pattern::Pattern;
 use crate::collect::{self, Kind};
-use crate::domain::{Document, Faults, JsonText, Run, Upload};
+use crate::domain::{
+    Document, DocumentContent, Faults, JsonText, Metrics, Parameters, Run, Upload,
+};
 use crate::read::Place;
 
 /// Why a text yields no run.
@@ -66,18 +68,18 @@ impl Reader {
     fn map(&mut self, source: &Source, json: JsonText<'_>) -> Result<Run, String> {
         let FlatMap { own, numbers } = FlatMap::read(json).map_err(|faults| list(&faults))?;
         let reading = collect::read_values(&numbers, self.kind);
-        let mut metrics = reading.map_err(|error| error.to_string())?.metrics;
-        metrics.sort_by(|a, b| a.name.cmp(&b.name));
+        let metrics = reading.map_err(|error| error.to_string())?.metrics;
         let known = self.complete(source, own)?;
-        let document = Document {
+        let content = DocumentContent {
             workload: known.needed(Field::Workload)?,
             arch: known.needed(Field::Arch)?,
             distro: known.needed(Field::Distro)?,
             host_class: known.needed(Field::HostClass)?,
             succeeded: true,
-            parameters: Default::default(),
-            metrics,
+            parameters: Parameters::new(),
+            metrics: Metrics::new(metrics).map_err(|error| error.to_string())?,
         };
+        let document = Document::new(content).map_err(|error| error.to_string())?;
         Ok(document.into_run(known.provenance()?))
     }
 

@@ -25,6 +25,6 @@ pub(super) fn candidate(
         host_class: document.host_class.clone(),
         succeeded: document.succeeded,
         parameters: document.parameters.clone(),
-        metrics: document.metrics.clone(),
+        metrics: document.metrics.to_vec(),
     }
 }

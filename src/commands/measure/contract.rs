@@ -23,7 +23,6 @@ pub(super) fn run(path: &Path, engine: Option<Engine>, output: &Path) -> anyhow:
         let measured = contract::measure(&contract, &folder, arch, &tools, &tell).await?;
         Ok::<Document, anyhow::Error>(measured)
     })?;
-    let document = about::reread(&document)?;
     whole_file::write(output, &document.to_string())?;
     for metric in &document.metrics {
         note(format_args!("{} {}", metric.name.metric_key, metric.value));

@@ -8,20 +8,28 @@ mod schema;
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::ops::Deref;
 
 use serde::ser::SerializeStruct as _;
 use serde::{Serialize, Serializer};
 use serde_json::Value as Json;
 
-use super::run::read_metrics;
+use super::run::{Age, name, read_metrics};
 use super::{
-    Arch, Distro, ExactNumber, Faults, HostClass, JsonText, Metric, ParameterName, Workload,
+    Arch, Distro, ExactNumber, Faults, HostClass, JsonText, Metrics, NoMetrics, ParameterName,
+    Workload,
 };
-use crate::read::{Fields, Node, Notes, Place, boolean, number, parsed};
+use crate::read::{Fields, Node, Notes, Place, boolean, number};
 
 /// The numbers of one measurement, and all that makes them comparable.
+///
+/// Its fields can be read through [`DocumentContent`] and changed by nobody.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Document {
+pub struct Document(DocumentContent);
+
+/// What a document consists of. [`Document::new`] makes a document of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DocumentContent {
     /// What was run.
     pub workload: Workload,
     /// The processor architecture.
@@ -34,8 +42,8 @@ pub struct Document {
     pub succeeded: bool,
     /// What the workload was told; numbers of other parameters are other numbers.
     pub parameters: Parameters,
-    /// The numbers, ordered by name; each name once.
-    pub metrics: Vec<Metric>,
+    /// The numbers, at least one where the workload succeeded.
+    pub metrics: Metrics,
 }
 
 /// What a workload was told, in the order of the names.
@@ -53,7 +61,29 @@ pub enum Parameter {
     Text(String),
 }
 
+impl Deref for Document {
+    type Target = DocumentContent;
+
+    fn deref(&self) -> &DocumentContent {
+        &self.0
+    }
+}
+
 impl Document {
+    /// The document that consists of `content`.
+    ///
+    /// # Errors
+    /// If the workload succeeded and there is no metric.
+    pub fn new(content: DocumentContent) -> Result<Self, NoMetrics> {
+        NoMetrics::check(content.succeeded, &content.metrics)?;
+        Ok(Self(content))
+    }
+
+    /// What the document consists of.
+    pub fn into_content(self) -> DocumentContent {
+        self.0
+    }
+
     /// The format that is written, and the only one that is read.
     pub const FORMAT_VERSION: u32 = 1;
 
@@ -76,15 +106,15 @@ impl Document {
     fn read(json: Node<'_>, notes: &Notes<'_>) -> Option<Self> {
         check_format_version(json, notes)?;
         let fields = Fields::of(json, Place::ROOT, notes, &FIELDS)?;
-        let workload = fields.needed("workload", parsed);
-        let arch = fields.needed("arch", parsed);
-        let distro = fields.needed("distro", parsed);
-        let host_class = fields.needed("host_class", parsed);
+        let workload = fields.needed("workload", |node| name(node, Age::New));
+        let arch = fields.needed("arch", |node| name(node, Age::New));
+        let distro = fields.needed("distro", |node| name(node, Age::New));
+        let host_class = fields.needed("host_class", |node| name(node, Age::New));
         let succeeded = fields.needed("succeeded", boolean);
         fields.check_there("parameters");
         let parameters = read_parameters(&fields);
-        let metrics = read_metrics(&fields, succeeded);
-        Some(Self {
+        let metrics = read_metrics(&fields, succeeded, Age::New);
+        let content = DocumentContent {
             workload: workload?,
             arch: arch?,
             distro: distro?,
@@ -92,7 +122,9 @@ impl Document {
             succeeded: succeeded?,
             parameters: parameters?,
             metrics: metrics?,
-        })
+        };
+        // A fault that was noted keeps the document from its reader in any case.
+        Self::new(content).ok()
     }
 }
 

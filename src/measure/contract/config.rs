@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use super::engine::Engine;
 use crate::domain::{
-    Arch, Distro, Document, Faults, HostClass, Parameter, ParameterName, Parameters, Workload,
+    Arch, Distro, DocumentContent, Faults, HostClass, Metrics, Parameter, ParameterName,
+    Parameters, Workload,
 };
 use crate::measure::valgrind::Tool;
 use crate::read::{
@@ -161,15 +162,15 @@ impl Contract {
     }
 
     /// The document of this contract, without numbers yet.
-    pub fn document(&self, arch: Arch) -> Document {
-        Document {
+    pub fn document(&self, arch: Arch) -> DocumentContent {
+        DocumentContent {
             workload: self.workload.clone(),
             arch,
             distro: self.distro.clone(),
             host_class: self.host_class.clone(),
             succeeded: false,
             parameters: self.parameters(),
-            metrics: Vec::new(),
+            metrics: Metrics::default(),
         }
     }
 
@@ -195,10 +196,11 @@ impl Contract {
             ("tables", number(load.tables)),
             ("threads", number(load.threads)),
         ];
-        let named = parameters.into_iter().filter_map(|(name, value)| {
-            name.parse::<ParameterName>().ok().map(|name| (name, value))
-        });
-        named.collect()
+        let named = |(name, value): (&str, Parameter)| {
+            let name: ParameterName = name.parse().expect("a name of this list is one");
+            (name, value)
+        };
+        parameters.into_iter().map(named).collect()
     }
 }
 
@@ -245,10 +247,7 @@ fn read(root: Node<'_>, notes: &Notes<'_>) -> Option<Contract> {
     Some(Contract {
         workload: workload?,
         distro: distro?,
-        host_class: match host_class {
-            Some(class) => class,
-            None => "callgrind".parse().ok()?,
-        },
+        host_class: host_class.unwrap_or_else(HostClass::callgrind),
         count: count.unwrap_or(Count::Load),
         engine,
         compose: compose.unwrap_or_else(|| ".".to_owned()).into(),

@@ -124,6 +124,12 @@ pub enum Reason {
     /// What the runner in the load generator printed is no document.
     #[error("the runner in the load generator gave no document: {0}; build its image anew")]
     NoDocument(String),
+    /// What the engine printed does not say whether a container runs.
+    #[error(
+        "the container engine printed `{0}` where it should say whether a container runs; check \
+         its version"
+    )]
+    UnreadableState(String),
     /// A signal.
     #[error("stopped by {0}; nothing was written")]
     Stopped(&'static str),

@@ -30,7 +30,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::valgrind::Tool;
-use crate::domain::{Arch, Document, Metric};
+use crate::domain::{Arch, Document, Metric, Metrics};
 use crate::signals::Signals;
 
 pub use config::{Contract, Count, Images, Load, Program, Server, Sizes};
@@ -128,6 +128,7 @@ pub async fn measure(
         checked = images::check(contract, &folder, tools) => checked?,
     }
     let mut document = contract.document(arch);
+    let mut metrics: Vec<Metric> = Vec::new();
     for pass in PASSES {
         let run = pass::Run {
             pass,
@@ -136,12 +137,12 @@ pub async fn measure(
             tools,
             observer,
         };
-        let metrics: Vec<Metric> = run.measure(&folder, &mut signals).await?;
-        document.metrics.extend(metrics);
+        metrics.extend(run.measure(&folder, &mut signals).await?);
     }
     document.succeeded = true;
-    document.metrics.sort_by(|a, b| a.name.cmp(&b.name));
-    Ok(document)
+    document.metrics =
+        Metrics::new(metrics).map_err(|error| Reason::NoDocument(error.to_string()))?;
+    Ok(Document::new(document).map_err(|error| Reason::NoDocument(error.to_string()))?)
 }
 
 #[cfg(test)]

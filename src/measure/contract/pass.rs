@@ -12,7 +12,7 @@ use super::failure::{Failure, Reason};
 use super::load::SERVER;
 use super::project::{Project, Service, State};
 use super::{Observer, Progress, Step};
-use crate::domain::{Document, JsonText, Metric};
+use crate::domain::{Document, DocumentContent, JsonText, Metric};
 use crate::measure::valgrind::Tool;
 use crate::signals::Signals;
 
@@ -34,7 +34,7 @@ pub(super) struct Run<'a> {
     pub(super) pass: Tool,
     pub(super) contract: &'a Contract,
     /// The document without its numbers.
-    pub(super) document: &'a Document,
+    pub(super) document: &'a DocumentContent,
     pub(super) tools: &'a Tools,
     pub(super) observer: Observer<'a>,
 }
@@ -313,5 +313,5 @@ fn parse(text: &str) -> Result<Vec<Metric>, Reason> {
     if document.metrics.is_empty() {
         return Err(Reason::NoDocument("it has no numbers".to_owned()));
     }
-    Ok(document.metrics)
+    Ok(document.into_content().metrics.into_vec())
 }

@@ -10,6 +10,7 @@ use super::config::Images;
 use super::engine::Tools;
 use super::failure::Reason;
 use crate::measure::valgrind::Tool;
+use crate::terminal::tame;
 
 /// Both docker's and podman's compose put these on what they make.
 const PROJECT_LABEL: &str = "com.docker.compose.project";
@@ -46,9 +47,24 @@ pub(super) struct Project<'t> {
 }
 
 /// How a container is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
     Running,
     Ended(i64),
+}
+
+impl State {
+    /// Reads whether a container runs and its exit code, as the engine's `inspect` prints them.
+    /// Anything else is no state: what is taken for a running container is waited for in vain.
+    fn parse(printed: &str) -> Option<Self> {
+        let (running, code) = printed.trim().split_once(' ')?;
+        let code = code.parse().ok()?;
+        match running {
+            "true" => Some(Self::Running),
+            "false" => Some(Self::Ended(code)),
+            _ => None,
+        }
+    }
 }
 
 impl<'t> Project<'t> {
@@ -117,10 +133,7 @@ impl<'t> Project<'t> {
             .engine()
             .args(["inspect", "--format", template, container]);
         let state = command.limit(LIMIT).output().await?;
-        match state.trim().split_once(' ') {
-            Some(("false", code)) => Ok(State::Ended(code.parse().unwrap_or(-1))),
-            _ => Ok(State::Running),
-        }
+        State::parse(&state).ok_or_else(|| Reason::UnreadableState(tame(state.trim())))
     }
 
     /// A command in a container.
@@ -189,5 +202,26 @@ impl<'t> Project<'t> {
             }
         }
         left
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_state_that_cannot_be_read_is_no_running_container() {
+        for (printed, state) in [
+            ("true 0\n", Some(State::Running)),
+            ("false 137\n", Some(State::Ended(137))),
+            ("false -1", Some(State::Ended(-1))),
+            ("", None),
+            ("false", None),
+            ("false x", None),
+            ("<no value> <no value>", None),
+            ("Error: no such object", None),
+        ] {
+            assert_eq!(State::parse(printed), state, "{printed:?}");
+        }
     }
 }
