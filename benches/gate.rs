@@ -13,8 +13,8 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use perf_tracking::judge::{self, Candidate, HistoryPoint, MetricHistory, Policy};
-use perf_tracking::report::{self, Subject};
+use perf_tracking::judge::{self, Candidate, History, HistoryPoint, MetricHistory, Policy};
+use perf_tracking::report::{self, About, TextForm, Verdict};
 use serde_json::json;
 
 const METRICS: usize = 1000;
@@ -33,13 +33,14 @@ fn main() {
     });
     measure("judge and table", || {
         let judgement = judge::judge(&policy, &candidate, &history);
-        let subject = Subject {
+        let about = About {
             series: &candidate.series,
             commit: None,
             config: "gate.toml",
-            judgement: &judgement,
+            documents: 1,
         };
-        std::hint::black_box(report::text(&subject, false));
+        let verdict = Verdict::new(about, &judgement);
+        std::hint::black_box(report::text(&verdict, TextForm::default()));
     });
     measure("process with a saved history", || gate(folder.path()));
 }
@@ -118,7 +119,7 @@ fn write_files(folder: &Path) {
     fs::write(folder.join("history.json"), history.to_string()).unwrap();
 }
 
-fn in_memory() -> (Candidate, Vec<MetricHistory>) {
+fn in_memory() -> (Candidate, History) {
     let metric = |metric| perf_tracking::domain::Metric {
         name: perf_tracking::domain::MetricName {
             metric_key: key(metric).parse().unwrap(),
@@ -135,6 +136,7 @@ fn in_memory() -> (Candidate, Vec<MetricHistory>) {
             distro: "trixie".parse().unwrap(),
         },
         commit: None,
+        base: None,
         host_class: "callgrind".parse().unwrap(),
         succeeded: true,
         parameters: perf_tracking::domain::Parameters::new(),
@@ -145,6 +147,7 @@ fn in_memory() -> (Candidate, Vec<MetricHistory>) {
         run_date: date(run).parse().unwrap(),
         commit: commit(run).parse().unwrap(),
         host_class: "callgrind".parse().unwrap(),
+        parameters: None,
         value: value(metric, run).to_string().parse().unwrap(),
     };
     let history = (0..METRICS).map(|metric| MetricHistory {
@@ -152,6 +155,6 @@ fn in_memory() -> (Candidate, Vec<MetricHistory>) {
         wallclock: false,
         points: (0..RUNS).map(|run| point(metric, run)).collect(),
     });
-    let history = history.collect();
-    (candidate, history)
+    let history: Vec<MetricHistory> = history.collect();
+    (candidate, History::from(history))
 }

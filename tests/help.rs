@@ -25,7 +25,7 @@ fn help(command: &[&str]) -> String {
 
 #[test]
 fn help_of_every_command() {
-    let commands: [&[&str]; 19] = [
+    let commands: [&[&str]; 23] = [
         &[],
         &["serve"],
         &["migrate"],
@@ -35,7 +35,11 @@ fn help_of_every_command() {
         &["document", "schema"],
         &["gate"],
         &["gate", "init"],
+        &["gate", "check"],
         &["gate", "explain"],
+        &["gate", "accept"],
+        &["gate", "calibrate"],
+        &["gate", "replay"],
         &["upload"],
         &["history"],
         &["export"],
@@ -72,6 +76,17 @@ fn no_command_is_left_out() {
         ]
     );
     assert_eq!(commands(&["document"]), ["check", "schema", "help"]);
-    assert_eq!(commands(&["gate"]), ["init", "explain", "help"]);
+    assert_eq!(
+        commands(&["gate"]),
+        [
+            "init",
+            "check",
+            "explain",
+            "accept",
+            "calibrate",
+            "replay",
+            "help"
+        ]
+    );
     assert_eq!(commands(&["token"]), ["issue", "inspect", "help"]);
 }

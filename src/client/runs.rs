@@ -5,6 +5,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::{Client, ClientError, Request};
+use crate::api::SeriesAnswer;
 use crate::domain::Scope;
 
 /// One page of a list of runs.
@@ -24,6 +25,22 @@ impl Client {
     /// Why there is no answer.
     pub async fn runs(&self, query: &[(&str, String)]) -> Result<RunsPage, ClientError> {
         let mut url = self.settings.server.join("/v1/runs");
+        url.query_pairs_mut().extend_pairs(query);
+        let request = Request {
+            method: Method::GET,
+            url,
+            body: None,
+            scope: Some(Scope::RunsRead),
+        };
+        Ok(self.ask_json(&request).await?.content)
+    }
+
+    /// Reads the list of series; `query` has its parameters, as the service names them.
+    ///
+    /// # Errors
+    /// Why there is no answer.
+    pub async fn series(&self, query: &[(&str, String)]) -> Result<SeriesAnswer, ClientError> {
+        let mut url = self.settings.server.join("/v1/series");
         url.query_pairs_mut().extend_pairs(query);
         let request = Request {
             method: Method::GET,

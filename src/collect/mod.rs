@@ -33,6 +33,8 @@ use std::fmt;
 
 use crate::domain::{Metric, MetricKey, MetricName, Value};
 
+pub(crate) use number::median;
+
 pub use binary::read as read_binary;
 pub use callgrind::{Callgrind, CallgrindError, Parts};
 pub use criterion::{Criterion, read as read_criterion};

@@ -111,7 +111,7 @@ fn to_tenth_of_picosecond(text: &str, places: i64) -> Option<Value> {
 }
 
 /// The middle value; of an even number of values, the mean of the two in the middle.
-pub(super) fn median(values: &mut [Value]) -> Option<Value> {
+pub(crate) fn median(values: &mut [Value]) -> Option<Value> {
     values.sort_unstable();
     let upper = values.get(values.len() / 2)?;
     if values.len() % 2 == 1 {

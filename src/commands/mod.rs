@@ -39,6 +39,8 @@ pub enum Outcome {
     Refused,
     /// Could not judge: too little history, something missing, other parameters.
     Undecided,
+    /// Could not judge, as a bisection hears of it: the commit is to be skipped.
+    Untestable,
 }
 
 impl Outcome {
@@ -49,6 +51,7 @@ impl Outcome {
             Self::Regression => 1,
             Self::Refused => 2,
             Self::Undecided => 3,
+            Self::Untestable => 125,
         }
     }
 }
@@ -182,7 +185,8 @@ mod tests {
             Outcome::Regression,
             Outcome::Refused,
             Outcome::Undecided,
+            Outcome::Untestable,
         ];
-        assert_eq!(outcomes.map(Outcome::code), [0, 1, 2, 3]);
+        assert_eq!(outcomes.map(Outcome::code), [0, 1, 2, 3, 125]);
     }
 }

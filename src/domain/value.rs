@@ -222,6 +222,12 @@ fn rounded(text: &str) -> Result<Value, ValueError> {
     Value::try_from(rounded)
 }
 
+impl From<u32> for Value {
+    fn from(number: u32) -> Self {
+        Self(Decimal::from(number))
+    }
+}
+
 impl TryFrom<Decimal> for Value {
     type Error = ValueError;
 

@@ -6,15 +6,17 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use super::metrics::Gating;
+use super::pattern::Pattern;
 use super::policy::{
-    AcceptedStep, Combine, MAX_WINDOW, MetricRule, OnInsufficient, Pattern, Place, Policy,
-    SeriesFilter, Since, Windows,
+    AcceptedStep, Combine, K, MAX_WINDOW, MetricRule, OnInsufficient, Outliers, Policy, Rename,
+    Renamed, RuleOrigin, SeriesFilter, Since, UpTo, Windows,
 };
 use super::window::{Fraction, Worse};
 use crate::domain::{Faults, RunDate, Value, read_parameters};
 use crate::read::{
-    Fields, Node, Notes, Place as ReadPlace, boolean, date, filled, number, parse_toml, parsed,
-    text_with, whole, word,
+    Fields, Node, Notes, Place, boolean, date, filled, number, parse_toml, parsed, text_with,
+    whole, word,
 };
 
 /// What `gate init` writes: the defaults, with what they mean.
@@ -31,8 +33,15 @@ impl Policy {
 }
 
 fn read(root: Node<'_>, notes: &Notes<'_>) -> Option<Policy> {
-    const KNOWN: [&str; 5] = ["window", "parameters", "wallclock", "metric", "accepted"];
-    let root = Fields::of(root, ReadPlace::ROOT, notes, &KNOWN)?;
+    const KNOWN: [&str; 6] = [
+        "window",
+        "parameters",
+        "wallclock",
+        "metric",
+        "accepted",
+        "renamed",
+    ];
+    let root = Fields::of(root, Place::ROOT, notes, &KNOWN)?;
     let mut policy = Policy::default();
     if let Some(windows) = root.object("window", &WINDOW_FIELDS, read_windows) {
         policy.windows = windows;
@@ -52,13 +61,28 @@ fn read(root: Node<'_>, notes: &Notes<'_>) -> Option<Policy> {
     policy.rules.extend(rules.into_iter().map(Arc::new));
     let steps = root.objects("accepted", TABLES, &STEP_FIELDS, read_step);
     policy.accepted = steps.into_iter().map(Arc::new).collect();
+    let renames = root.objects("renamed", TABLES, &RENAME_FIELDS, read_rename);
+    policy.renamed = renames.into_iter().map(Arc::new).collect();
     Some(policy)
 }
 
 /// What a list of tables must be, for a message.
 const TABLES: &str = "a list of tables, each under a line with its name in double brackets";
 
-const WINDOW_FIELDS: [&str; 5] = ["sizes", "k", "min_runs", "combine", "on_insufficient"];
+const WINDOW_FIELDS: [&str; 7] = [
+    "sizes",
+    "k",
+    "false_alarms",
+    "min_runs",
+    "combine",
+    "on_insufficient",
+    "outliers",
+];
+
+/// Fewer values than this say too little of their deviation for an automatic k.
+const LEAST_FOR_AUTO: u32 = 3;
+
+const OUTLIERS: [(&str, Outliers); 2] = [("judge", Outliers::Judge), ("keep", Outliers::Keep)];
 
 fn read_windows(table: &Fields<'_, '_>) -> Windows {
     let defaults = Windows::default();
@@ -88,9 +112,23 @@ fn read_windows(table: &Fields<'_, '_>) -> Windows {
         ("fail", OnInsufficient::Fail),
         ("pass", OnInsufficient::Pass),
     ];
+    let k = table.optional("k", read_k).unwrap_or(defaults.k);
+    if k == K::Auto && needed < LEAST_FOR_AUTO {
+        let detail = format!(
+            "is {needed}, and k = \"auto\" needs at least {LEAST_FOR_AUTO} values to know their \
+             deviation"
+        );
+        table.fault("min_runs", detail);
+    }
     Windows {
         sizes,
-        k: table.optional("k", number).unwrap_or(defaults.k),
+        k,
+        false_alarms: table
+            .optional("false_alarms", read_false_alarms)
+            .unwrap_or(defaults.false_alarms),
+        outliers: table
+            .optional("outliers", word(&OUTLIERS))
+            .unwrap_or(defaults.outliers),
         min_runs: needed,
         combine: table
             .optional("combine", word(&combine))
@@ -101,17 +139,43 @@ fn read_windows(table: &Fields<'_, '_>) -> Windows {
     }
 }
 
-const RULE_FIELDS: [&str; 6] = [
+/// A number, or `"auto"`.
+fn read_k(node: Node<'_>) -> Result<K, String> {
+    match node.text().as_deref() {
+        Ok("auto") => Ok(K::Auto),
+        Ok(_) => Err("must be a number, or \"auto\"".to_owned()),
+        Err(_) => number(node).map(K::Fixed),
+    }
+}
+
+/// A percentage above nothing and below all.
+fn read_false_alarms(node: Node<'_>) -> Result<Fraction, String> {
+    let share = parsed::<Fraction>(node)?;
+    if share > Fraction::ZERO && share < Fraction::percent(100) {
+        return Ok(share);
+    }
+    Err("must be more than 0 % and less than 100 %".to_owned())
+}
+
+const RULE_FIELDS: [&str; 8] = [
     "pattern",
     "dim",
     "floor",
     "floor_absolute",
     "worse",
+    "gate",
+    "outliers",
     "ignore",
 ];
 
+const GATING: [(&str, Gating); 3] = [
+    ("fail", Gating::Fail),
+    ("warn", Gating::Warn),
+    ("show", Gating::Show),
+];
+
 fn read_rule(table: &Fields<'_, '_>) -> Option<MetricRule> {
-    let place = Place::Line(table.line());
+    let origin = RuleOrigin::Line(table.line());
     let pattern = table.needed("pattern", text_with(Pattern::new));
     let dim = table.optional("dim", text_with(Pattern::new));
     let floor = table.optional("floor", parsed::<Fraction>);
@@ -121,14 +185,18 @@ fn read_rule(table: &Fields<'_, '_>) -> Option<MetricRule> {
     }
     let worse = [("higher", Worse::Higher), ("lower", Worse::Lower)];
     let worse = table.optional("worse", word(&worse));
+    let gating = table.optional("gate", word(&GATING));
+    let outliers = table.optional("outliers", word(&OUTLIERS));
     let ignore = table.optional("ignore", boolean);
     Some(MetricRule {
         dim,
         floor: floor.unwrap_or(Fraction::ZERO),
-        floor_absolute: floor_absolute.unwrap_or(Value::ZERO),
-        worse: worse.unwrap_or(Worse::Higher),
+        floor_absolute,
+        worse,
+        gating,
+        outliers,
         ignore: ignore.unwrap_or(false),
-        ..MetricRule::new(pattern?, place)
+        ..MetricRule::new(pattern?, origin)
     })
 }
 
@@ -144,34 +212,104 @@ const STEP_FIELDS: [&str; 8] = [
 ];
 
 fn read_step(table: &Fields<'_, '_>) -> Option<AcceptedStep> {
-    let pattern = table.needed("metric", text_with(Pattern::new));
+    let patterns = read_patterns(table);
     let series = table.object("series", &SERIES_FIELDS, read_series);
-    let commit = table.optional("since_commit", parsed).map(Since::Commit);
-    let since_date = table.optional("since_date", date::<RunDate>);
-    match (table.has("since_commit"), table.has("since_date")) {
-        (false, false) => table.fault_here(
+    let since = read_since(table);
+    if !table.has("since_commit") && !table.has("since_date") {
+        table.fault_here(
             "needs `since_commit` or `since_date`, the first run of the accepted level",
-        ),
-        (true, true) => table.fault(
-            "since_date",
-            "stands beside `since_commit`; keep one of them",
-        ),
-        _ => {}
+        );
     }
     let why = table.needed("why", text_with(filled));
     let by = table.needed("by", text_with(filled));
     let min_runs = table.optional("min_runs", whole(1..=MAX_WINDOW));
-    let up_to = table.optional("up_to", number::<Value>);
+    let up_to = table.optional("up_to", read_up_to);
     Some(AcceptedStep {
-        pattern: pattern?,
+        patterns: patterns?,
         series: series.unwrap_or_default(),
-        since: commit.or(since_date.map(Since::Date))?,
+        since: since?,
         why: why?,
         by: by?,
         min_runs,
         up_to,
         line: table.line(),
     })
+}
+
+/// One pattern, or a list of them.
+fn read_patterns(table: &Fields<'_, '_>) -> Option<Vec<Pattern>> {
+    let is_text = table.optional("metric", |node| Ok(node.text().is_ok()));
+    if is_text != Some(false) {
+        return Some(vec![table.needed("metric", text_with(Pattern::new))?]);
+    }
+    let wanted = "a pattern, or a list of patterns";
+    let patterns = table.list("metric", wanted, |node| text_with(Pattern::new)(node))?;
+    if patterns.is_empty() {
+        table.fault("metric", "must name at least one pattern");
+    }
+    Some(patterns)
+}
+
+/// The commit or the date from which on something holds; not both.
+fn read_since(table: &Fields<'_, '_>) -> Option<Since> {
+    let commit = table.optional("since_commit", parsed).map(Since::Commit);
+    let since_date = table.optional("since_date", date::<RunDate>);
+    if table.has("since_commit") && table.has("since_date") {
+        table.fault(
+            "since_date",
+            "stands beside `since_commit`; keep one of them",
+        );
+    }
+    commit.or(since_date.map(Since::Date))
+}
+
+/// A value, or a change such as `"+8 %"`.
+fn read_up_to(node: Node<'_>) -> Result<UpTo, String> {
+    match node.text() {
+        Ok(text) => text.parse().map(UpTo::Change).map_err(|_| {
+            "must be a number, or a change in percent with its sign, such as \"+8 %\"".to_owned()
+        }),
+        Err(_) => number(node).map(UpTo::Value),
+    }
+}
+
+const RENAME_FIELDS: [&str; 5] = ["metric", "workload", "to", "since_commit", "since_date"];
+
+fn read_rename(table: &Fields<'_, '_>) -> Option<Rename> {
+    let since = read_since(table);
+    let what = match (table.has("metric"), table.has("workload")) {
+        (true, false) => read_renamed_metric(table),
+        (false, true) => {
+            let from = table.optional("workload", parsed);
+            let to = table.needed("to", parsed);
+            from.zip(to)
+                .map(|(from, to)| Renamed::Workload { from, to })
+        }
+        _ => {
+            table.fault_here("needs `metric` or `workload`, the name before, and not both");
+            None
+        }
+    };
+    Some(Rename {
+        what: what?,
+        since,
+        line: table.line(),
+    })
+}
+
+fn read_renamed_metric(table: &Fields<'_, '_>) -> Option<Renamed> {
+    let from = table.optional("metric", text_with(Pattern::new));
+    let to = table.needed("to", text_with(Pattern::new));
+    let (from, to) = from.zip(to)?;
+    match (from.stars(), to.stars()) {
+        (Some(one), Some(other)) if one == other => Some(Renamed::Metric { from, to }),
+        _ => {
+            let detail = "must have one `*` where `metric` has one, which stands for the same \
+                          text in both, and no other wildcard";
+            table.fault("to", detail);
+            None
+        }
+    }
 }
 
 const SERIES_FIELDS: [&str; 4] = ["workload", "branch", "arch", "distro"];

@@ -39,17 +39,21 @@ fn the_default_text_says_what_an_empty_one_means() {
         "size.plugin_count",
         "locust.p99",
     ] {
-        let floors = [&written, &empty].map(|policy| policy.rule(&name(key, "")).floor);
-        assert_eq!(floors[0], floors[1], "{key}");
+        let said = [&written, &empty].map(|policy| {
+            let terms = policy.terms(&name(key, ""));
+            let floor = terms.rule.floor;
+            (floor, terms.floor_absolute, terms.gating, terms.worse)
+        });
+        assert_eq!(said[0], said[1], "{key}");
     }
-    assert_eq!(written.rules.len(), empty.rules.len() + 6);
+    assert_eq!(written.rules.len(), empty.rules.len() + 5);
 }
 
 #[test]
 fn what_is_commented_out_in_the_default_text_fits_too() {
     let commented = |line: &str| {
-        let key = ["[parameters]", "[[accepted]]"].contains(&line) || line.contains(" = ");
-        key && !line.contains("max(") && !line.starts_with("Callgrind")
+        let tables = ["[parameters]", "[[accepted]]", "[[renamed]]"];
+        tables.contains(&line) || line.contains(" = ")
     };
     let text: String = DEFAULT_TEXT
         .lines()
@@ -60,7 +64,11 @@ fn what_is_commented_out_in_the_default_text_fits_too() {
     let policy = Policy::parse(&text).unwrap_or_else(|faults| panic!("{faults:?}\n{text}"));
     assert_eq!(policy.parameters.unwrap().len(), 3);
     assert_eq!(policy.accepted[0].min_runs, Some(1));
-    assert_eq!(policy.accepted[0].up_to, "1080000000".parse().ok());
+    assert_eq!(
+        policy.accepted[0].up_to,
+        "+8 %".parse().ok().map(UpTo::Change)
+    );
+    assert_eq!(policy.renamed.len(), 1);
     assert_eq!(
         policy.accepted[0].series.branch.as_ref().unwrap().as_str(),
         "main"
@@ -81,7 +89,7 @@ fn the_built_in_floors_hold_where_nothing_is_said() {
             "callgrind.global_bus_events 5 %",
         ),
         ("massif.peak_heap_bytes", "massif.peak_heap_bytes 1 %"),
-        ("size.plugin_count", "size.* 0 %"),
+        ("size.plugin_count", "size.plugin_count 0 %"),
         (
             "callgrind.l1_misses",
             "callgrind.{l1_misses,llc_misses,branch_mispredicts} 5 %",
@@ -109,26 +117,23 @@ ignore = true
 "#;
     let policy = Policy::parse(text).unwrap();
     let found = policy.rule(&name("callgrind.ir", ""));
+    assert_eq!((found.floor, found.floor_absolute), (Fraction::ZERO, None));
     assert_eq!(
-        (found.floor, found.floor_absolute),
-        (Fraction::ZERO, Value::ZERO)
-    );
-    assert_eq!(
-        (found.worse, found.ignore, found.place),
-        (Worse::Lower, false, Place::Line(6))
+        (found.worse, found.ignore, found.origin),
+        (Some(Worse::Lower), false, RuleOrigin::Line(6))
     );
     assert!(policy.rule(&name("callgrind.ir", "threads=16")).ignore);
-    let all: Vec<Place> = policy
+    let all: Vec<RuleOrigin> = policy
         .matching(&name("callgrind.ir", ""))
-        .map(|rule| rule.place)
+        .map(|rule| rule.origin)
         .collect();
     assert_eq!(
         all,
         [
-            Place::BuiltIn,
-            Place::BuiltIn,
-            Place::Line(2),
-            Place::Line(6)
+            RuleOrigin::BuiltIn,
+            RuleOrigin::BuiltIn,
+            RuleOrigin::Line(2),
+            RuleOrigin::Line(6)
         ]
     );
 }
@@ -172,13 +177,13 @@ up_to = "1"
     assert_eq!(
         faults(&text),
         [
-            "2:1: `colour` is no key of this table; it knows accepted, metric, parameters, wallclock, window",
+            "2:1: `colour` is no key of this table; it knows accepted, metric, parameters, renamed, wallclock, window",
             "4:10: `sizes` must be a whole number from 1 to 10000",
             "4:16: `sizes` must be a whole number from 1 to 10000",
-            "5:5: `k` must be a number, is a string",
+            "5:5: `k` must be a number, or \"auto\"",
             "6:12: `min_runs` is 9, which a window of 5 can never hold",
             "7:11: `combine` must be \"any\" or \"all\"",
-            "8:1: `on_insufficent` is no key of this table; it knows combine, k, min_runs, on_insufficient, sizes",
+            "8:1: `on_insufficent` is no key of this table; it knows combine, false_alarms, k, min_runs, on_insufficient, outliers, sizes",
             "10:26: `host_classes` must be a string, the name of a class of hosts",
             "10:29: `host_classes` must not start or end with white space",
             "11:1: `pattern` is missing",
@@ -196,7 +201,7 @@ up_to = "1"
             "25:16: `since_commit` must be 40 hexadecimal digits, the whole name of a commit",
             "26:14: `since_date` stands beside `since_commit`; keep one of them",
             "29:12: `min_runs` must be a whole number from 1 to 10000",
-            "30:9: `up_to` must be a number, is a string",
+            "30:9: `up_to` must be a number, or a change in percent with its sign, such as \"+8 %\"",
         ]
     );
 }
@@ -261,9 +266,40 @@ fn control_characters_reach_no_terminal() {
     assert_eq!(
         faults(text),
         [
-            "1:1: `\\u{1b}[31m` is no key of this table; it knows accepted, metric, parameters, wallclock, window",
+            "1:1: `\\u{1b}[31m` is no key of this table; it knows accepted, metric, parameters, renamed, wallclock, window",
             "3:10: `metric` must not hold control characters, which no name does",
             "5:7: `why` must be one line, without control characters",
+        ]
+    );
+}
+
+#[test]
+fn an_automatic_k_needs_values_and_a_share() {
+    let policy = Policy::parse("window.k = \"auto\"\nwindow.false_alarms = \"0.1 %\"").unwrap();
+    assert_eq!(policy.windows.k, K::Auto);
+    assert_eq!(policy.windows.false_alarms.to_string(), "0.1 %");
+    assert_eq!(
+        faults("[window]\nk = \"auto\"\nmin_runs = 2\nfalse_alarms = \"100 %\""),
+        [
+            "3:12: `min_runs` is 2, and k = \"auto\" needs at least 3 values to know their deviation",
+            "4:16: `false_alarms` must be more than 0 % and less than 100 %",
+        ]
+    );
+}
+
+#[test]
+fn a_rename_has_two_names_of_one_shape() {
+    let text = "[[renamed]]\nmetric = \"a.*\"\nto = \"b\"\n[[renamed]]\nto = \"x\"\n\
+                [[renamed]]\nworkload = \"perf\"\n[[renamed]]\nmetric = \"a?\"\nto = \"b?\"";
+    let shape = "`to` must have one `*` where `metric` has one, which stands for the same text in \
+                 both, and no other wildcard";
+    assert_eq!(
+        faults(text),
+        [
+            format!("3:6: {shape}"),
+            "4:1: needs `metric` or `workload`, the name before, and not both".to_owned(),
+            "6:1: `to` is missing".to_owned(),
+            format!("10:6: {shape}"),
         ]
     );
 }

@@ -1,8 +1,14 @@
 use proptest::prelude::*;
 
 use super::super::finding::Conclusion;
+use super::super::history::Nearby;
 use super::*;
-use crate::domain::{DimKey, MetricKey, Parameter};
+use crate::domain::{DimKey, MetricKey, Parameter, RunDate};
+
+/// The judgement with a history that nothing is left out of.
+fn judge(policy: &Policy, candidate: &Candidate, metrics: &[MetricHistory]) -> Judgement {
+    super::judge(policy, candidate, &History::from(metrics.to_vec()))
+}
 
 const OWN: &str = "ffffffffffffffffffffffffffffffffffffffff";
 
@@ -30,6 +36,7 @@ fn candidate(metrics: Vec<Metric>) -> Candidate {
             distro: "trixie".parse().unwrap(),
         },
         commit: Some(OWN.parse().unwrap()),
+        base: None,
         host_class: "callgrind".parse().unwrap(),
         succeeded: true,
         parameters: Parameters::new(),
@@ -53,6 +60,7 @@ fn point(number: i64, value: &str) -> HistoryPoint {
         run_date: day(number),
         commit: sha(number),
         host_class: "callgrind".parse().unwrap(),
+        parameters: None,
         value: value.parse().unwrap(),
     }
 }
@@ -78,7 +86,7 @@ fn finding(policy: &Policy, value: &str, oldest_first: &[&str]) -> Finding {
     let found = judge(
         policy,
         &candidate(vec![metric("callgrind.ir", value)]),
-        &vec![history("callgrind.ir", oldest_first)],
+        &[history("callgrind.ir", oldest_first)],
     );
     assert_eq!(found.metrics.len(), 1);
     found.metrics[0].finding
@@ -90,10 +98,14 @@ fn the_windows_of_a_step_disagree_and_the_policy_combines_them() {
     let step: Vec<&str> = [["5000"; 19].as_slice(), &["5100"]].concat();
     let found = |policy: &Policy| {
         let candidate = candidate(vec![metric("size.bytes", "5100")]);
-        judge(policy, &candidate, &vec![history("size.bytes", &step)]).metrics[0].finding
+        judge(policy, &candidate, &[history("size.bytes", &step)]).metrics[0].finding
     };
     assert_eq!(found(&Policy::default()), Finding::Regression);
-    assert_eq!(found(&policy("window.combine = \"all\"")), Finding::Pass);
+    // Of these, the newest is a spike until a second run confirms it.
+    let all = "window.combine = \"all\"";
+    assert_eq!(found(&policy(all)), Finding::Unsteady);
+    let kept = format!("{all}\nwindow.outliers = \"keep\"");
+    assert_eq!(found(&policy(&kept)), Finding::Pass);
 }
 
 #[test]
@@ -108,7 +120,7 @@ fn too_few_values_are_told_with_how_many_there_are_and_how_many_are_needed() {
 }
 
 #[test]
-fn a_metric_that_no_run_has_is_insufficient_and_one_that_is_gone_is_missing() {
+fn a_metric_that_no_run_has_is_new_and_one_that_is_gone_is_missing() {
     let candidate = candidate(vec![metric("callgrind.ir", "100"), metric("new", "1")]);
     let known = vec![
         history("callgrind.ir", &["100"; 6]),
@@ -125,7 +137,7 @@ fn a_metric_that_no_run_has_is_insufficient_and_one_that_is_gone_is_missing() {
         [
             ("callgrind.ir", Finding::Pass),
             ("gone", Finding::Missing { runs: 2 }),
-            ("new", Finding::Insufficient { runs: 0, needed: 5 }),
+            ("new", Finding::New { runs: 0, needed: 5 }),
         ]
     );
 }
@@ -139,9 +151,9 @@ fn the_candidates_own_commit_is_left_out() {
     };
     known.points.push(own);
     let candidate = candidate(vec![metric("callgrind.ir", "200")]);
-    let found = judge(&Policy::default(), &candidate, &vec![known]);
+    let found = judge(&Policy::default(), &candidate, &[known]);
     assert_eq!(found.metrics[0].finding, Finding::Regression);
-    assert_eq!(found.metrics[0].comparisons[0].mean, 100.0);
+    assert_eq!(found.metrics[0].windows[0].all.mean, 100.0);
 }
 
 #[test]
@@ -255,9 +267,9 @@ fn a_young_level_is_shown_beside_the_one_before_it() {
     let found = judge(
         &accepted,
         &candidate(vec![metric("callgrind.ir", "120")]),
-        &vec![history("callgrind.ir", &step[..10])],
+        &[history("callgrind.ir", &step[..10])],
     );
-    let shown = &found.metrics[0].comparisons[0];
+    let shown = &found.metrics[0].windows[0].all;
     assert_eq!((shown.n, shown.mean, shown.change), (5, 100.0, 20.0));
     assert_eq!(found.conclusion(), Conclusion::Passed);
 }
@@ -280,11 +292,7 @@ fn a_step_at_a_commit_that_no_run_has_cuts_nothing_and_is_told_of_where_it_might
     ));
     let unknown = |value| {
         let candidate = candidate(vec![metric("callgrind.ir", value)]);
-        let found = judge(
-            &policy,
-            &candidate,
-            &vec![history("callgrind.ir", &["100"; 6])],
-        );
+        let found = judge(&policy, &candidate, &[history("callgrind.ir", &["100"; 6])]);
         (found.metrics[0].finding, found.unknown_steps.len())
     };
     assert_eq!(unknown("120"), (Finding::Regression, 1));
@@ -309,7 +317,7 @@ fn clocks_gate_only_on_named_hosts_and_against_their_own_class() {
                 .parse()
                 .unwrap();
         }
-        judge(&policy(policy_text), &candidate, &vec![known]).metrics[0].finding
+        judge(&policy(policy_text), &candidate, &[known]).metrics[0].finding
     };
     let named = "wallclock.host_classes = [\"metal-1\", \"metal-3\"]";
     assert_eq!(on("metal-1", named), Finding::Pass);
@@ -327,7 +335,7 @@ fn a_clock_that_is_gone_is_missed_only_where_it_would_gate() {
     known.wallclock = true;
     let count = |policy_text| {
         let candidate = candidate(vec![metric("callgrind.ir", "1")]);
-        judge(&policy(policy_text), &candidate, &vec![known.clone()])
+        judge(&policy(policy_text), &candidate, &[known.clone()])
             .metrics
             .len()
     };
@@ -345,7 +353,7 @@ fn an_ignored_metric_is_neither_judged_nor_missed() {
     let none = judge(
         &policy,
         &candidate(vec![metric("x", "1")]),
-        &vec![history("callgrind.ir", &["100"; 6])],
+        &[history("callgrind.ir", &["100"; 6])],
     );
     assert_eq!(none.metrics.len(), 1);
 }
@@ -368,7 +376,7 @@ fn other_parameters_keep_a_document_from_being_judged() {
     let obstacles = |parameters: &str| {
         let mut candidate = candidate(vec![metric("x", "1")]);
         candidate.parameters = parameters_of(parameters);
-        let found = judge(&policy, &candidate, &Vec::new());
+        let found = judge(&policy, &candidate, &[]);
         assert_eq!(found.metrics.is_empty(), !found.obstacles.is_empty());
         let names = found.obstacles.iter().map(|obstacle| match obstacle {
             Obstacle::OtherParameter { name, .. } => name.to_string(),
@@ -404,7 +412,7 @@ fn a_failed_or_empty_document_is_never_passed() {
         let found = judge(
             &policy("window.on_insufficient = \"pass\""),
             &candidate,
-            &Vec::new(),
+            &[],
         );
         assert_eq!(found.obstacles, [obstacle]);
         assert_eq!(found.conclusion(), Conclusion::Undecided);
@@ -413,32 +421,265 @@ fn a_failed_or_empty_document_is_never_passed() {
 
 #[test]
 fn the_worst_finding_concludes() {
-    let conclusion = |text: &str, metrics: &[(&str, &str)]| {
+    let conclusion = |text: &str, runs: usize, metrics: &[(&str, &str)]| {
         let metrics = metrics
             .iter()
             .map(|(key, value)| metric(key, value))
             .collect();
-        let known = vec![history("a", &["100"; 6]), history("b", &["100"])];
+        let known = [history("a", &["100"; 9][..runs])];
         judge(&policy(text), &candidate(metrics), &known).conclusion()
     };
     let lenient = "window.on_insufficient = \"pass\"";
     assert_eq!(
-        conclusion("", &[("a", "200"), ("b", "1")]),
+        conclusion("", 6, &[("a", "200"), ("b", "1")]),
         Conclusion::Regression
     );
+    // `b` is new in a series that has runs enough.
     assert_eq!(
-        conclusion("", &[("a", "100"), ("b", "1")]),
-        Conclusion::Undecided
-    );
-    assert_eq!(
-        conclusion(lenient, &[("a", "100"), ("b", "1")]),
+        conclusion("", 6, &[("a", "100"), ("b", "1")]),
         Conclusion::Passed
     );
+    assert_eq!(conclusion("", 3, &[("a", "100")]), Conclusion::Undecided);
+    assert_eq!(conclusion(lenient, 3, &[("a", "100")]), Conclusion::Passed);
     assert_eq!(
-        conclusion(lenient, &[("b", "1")]),
+        conclusion(lenient, 6, &[("b", "1")]),
         Conclusion::Undecided,
         "a is missing"
     );
+    assert_eq!(conclusion(lenient, 0, &[("a", "100")]), Conclusion::Passed);
+}
+
+#[test]
+fn too_little_history_passes_only_while_the_series_is_young() {
+    let lenient = policy("window.on_insufficient = \"pass\"");
+    let candidate = candidate(vec![Metric {
+        wallclock: false,
+        ..metric("a", "100")
+    }]);
+    let nearby = |is_slip| Nearby {
+        series: candidate.series.clone(),
+        repos: Vec::new(),
+        differs: Vec::new(),
+        is_slip,
+    };
+    for (is_slip, expected) in [(true, Conclusion::Undecided), (false, Conclusion::Passed)] {
+        let history = History {
+            nearby: vec![nearby(is_slip)],
+            ..History::default()
+        };
+        let found = super::judge(&lenient, &candidate, &history);
+        assert_eq!(found.conclusion(), expected, "{is_slip}");
+        assert_eq!(found.judged(), 0);
+    }
+}
+
+#[test]
+fn one_wrong_run_does_not_blind_the_gate() {
+    // Ten times too high in one run of the newest five; doubled, and unchanged.
+    for place in 15..20 {
+        let mut values = vec!["100"; 20];
+        values[place] = "1000";
+        let found = |text: &str, value: &str| finding(&policy(text), value, &values);
+        assert_eq!(found("", "200"), Finding::Unsteady, "{place}");
+        assert_eq!(found("", "100"), Finding::Pass, "{place}");
+        let kept = "window.outliers = \"keep\"";
+        assert_eq!(found(kept, "200"), Finding::Pass, "{place}");
+        let of_metric = "[[metric]]\npattern = \"*.ir\"\noutliers = \"keep\"";
+        assert_eq!(found(of_metric, "200"), Finding::Pass, "{place}");
+    }
+    // The window that it is not in sees the change as before.
+    let old: Vec<&str> = [["1000"].as_slice(), &["100"; 19]].concat();
+    assert_eq!(
+        finding(&Policy::default(), "200", &old),
+        Finding::Regression
+    );
+    let young = ["100", "101", "200", "99", "100"];
+    assert_eq!(
+        finding(&Policy::default(), "200", &young),
+        Finding::Unsteady
+    );
+    assert_eq!(finding(&Policy::default(), "100", &young), Finding::Pass);
+}
+
+#[test]
+fn a_second_run_confirms_a_step() {
+    let spike: Vec<&str> = [["100"; 19].as_slice(), &["120"]].concat();
+    assert_eq!(
+        finding(&Policy::default(), "108", &spike),
+        Finding::Unsteady
+    );
+    let step: Vec<&str> = [["100"; 18].as_slice(), &["120"; 2]].concat();
+    assert_eq!(finding(&Policy::default(), "108", &step), Finding::Pass);
+}
+
+#[test]
+fn a_metric_that_warns_never_fails() {
+    let known = [history("callgrind.l1_misses", &["10000"; 6])];
+    let found = |text: &str, value: &str| {
+        let candidate = candidate(vec![metric("callgrind.l1_misses", value)]);
+        let found = judge(&policy(text), &candidate, &known);
+        (found.metrics[0].finding, found.conclusion())
+    };
+    assert_eq!(found("", "20000"), (Finding::Warning, Conclusion::Passed));
+    // Fewer than a hundred more are nothing.
+    let rule = "[[metric]]\npattern = \"callgrind.l1_misses\"\nfloor = \"0 %\"";
+    assert_eq!(
+        found(rule, "20000"),
+        (Finding::Regression, Conclusion::Regression)
+    );
+    assert_eq!(found(rule, "10100").0, Finding::Pass);
+    assert_eq!(found(rule, "10101").0, Finding::Regression);
+    // A rule for everything says nothing of this metric.
+    let all = "[[metric]]\npattern = \"*\"\nfloor = \"1 %\"";
+    assert_eq!(found(all, "20000").0, Finding::Warning);
+    let warns = "[[metric]]\npattern = \"*\"\ngate = \"fail\"";
+    assert_eq!(found(warns, "20000").0, Finding::Regression);
+}
+
+#[test]
+fn a_handful_of_few_is_noise() {
+    let known = [history("callgrind.global_bus_events", &["46"; 6])];
+    let candidate = candidate(vec![metric("callgrind.global_bus_events", "56")]);
+    assert_eq!(
+        judge(&Policy::default(), &candidate, &known).metrics[0].finding,
+        Finding::Pass
+    );
+}
+
+#[test]
+fn a_rate_is_worse_when_it_falls() {
+    let mut known = history("jmh.Queue.offer.thrpt_ops_per_second", &["1000"; 6]);
+    known.wallclock = true;
+    let found = |value: &str| {
+        let candidate = candidate(vec![Metric {
+            wallclock: true,
+            ..metric("jmh.Queue.offer.thrpt_ops_per_second", value)
+        }]);
+        let policy = policy(
+            "wallclock.host_classes = [\"callgrind\"]\n[[metric]]\npattern = \"*\"\nfloor = \"5 %\"",
+        );
+        judge(&policy, &candidate, std::slice::from_ref(&known)).metrics[0].finding
+    };
+    assert_eq!(found("2130"), Finding::Improved);
+    assert_eq!(found("500"), Finding::Regression);
+}
+
+#[test]
+fn a_step_may_go_up_to_a_change_of_each_metric() {
+    let text = "[[accepted]]\nmetric = [\"a\", \"b\"]\nwhy = \"w\"\nby = \"b\"\nsince_date = 2026-02-01\nup_to = \"+8 %\"";
+    let known = [history("a", &["100"; 6]), history("b", &["5000"; 6])];
+    let found = |a: &str, b: &str| {
+        let candidate = candidate(vec![metric("a", a), metric("b", b)]);
+        let found = judge(&policy(text), &candidate, &known);
+        found
+            .metrics
+            .iter()
+            .map(|m| m.finding.status())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(found("108", "5400"), [Status::Accepted, Status::Accepted]);
+    assert_eq!(
+        found("108.0001", "5400.0001"),
+        [Status::Regression, Status::Regression]
+    );
+}
+
+#[test]
+fn windows_end_at_the_base_of_the_change() {
+    let mut candidate = candidate(vec![metric("a", "100")]);
+    let values: Vec<&str> = [["100"; 6].as_slice(), &["50"; 6]].concat();
+    let known = [history("a", &values)];
+    let found = judge(&Policy::default(), &candidate, &known);
+    assert_eq!(found.metrics[0].finding, Finding::Regression);
+    candidate.base = Some(point(5, "100").position());
+    let found = judge(&Policy::default(), &candidate, &known);
+    assert_eq!(found.metrics[0].finding, Finding::Pass);
+    assert_eq!(found.series_runs, 6);
+    let left_out = found.metrics[0].left_out.iter();
+    assert_eq!(
+        left_out
+            .filter(|left| left.why == LeftOut::NewerThanBase)
+            .count(),
+        6
+    );
+}
+
+#[test]
+fn a_metric_keeps_its_history_under_its_new_name() {
+    let text = "[[renamed]]\nmetric = \"old.*\"\nto = \"new.*\"\nsince_date = 2026-01-06";
+    let known = [history("old.a", &["100"; 9])];
+    let found = |text: &str| {
+        let candidate = candidate(vec![metric("new.a", "120")]);
+        let found = judge(&policy(text), &candidate, &known);
+        let findings = found.metrics.iter().map(|m| m.finding);
+        (findings.collect::<Vec<_>>(), found.metrics[0].values.len())
+    };
+    // The runs from the rename on are of something else that has the old name.
+    assert_eq!(found(text), (vec![Finding::Regression], 5));
+    assert_eq!(
+        found("").0,
+        [
+            Finding::New { runs: 0, needed: 5 },
+            Finding::Missing { runs: 9 }
+        ]
+    );
+}
+
+#[test]
+fn runs_of_other_parameters_are_left_out() {
+    let mut known = history("a", &["100"; 6]);
+    let parameters = std::sync::Arc::new(parameters_of(r#"{"rounds": 8}"#));
+    for point in &mut known.points {
+        point.parameters = Some(std::sync::Arc::clone(&parameters));
+    }
+    let found = |rounds: &str| {
+        let mut candidate = candidate(vec![metric("a", "120")]);
+        candidate.parameters = parameters_of(rounds);
+        let lenient = policy("window.on_insufficient = \"pass\"");
+        judge(&lenient, &candidate, std::slice::from_ref(&known))
+    };
+    assert_eq!(
+        found(r#"{"rounds": 8.0}"#).conclusion(),
+        Conclusion::Regression
+    );
+    let other = found(r#"{"rounds": 9}"#);
+    assert_eq!(other.conclusion(), Conclusion::Undecided);
+    let why = LeftOut::OtherParameters(vec!["rounds".to_owned()]);
+    assert!(other.metrics[0].left_out.iter().all(|left| left.why == why));
+}
+
+#[test]
+fn what_no_rule_lets_judge_is_no_pass() {
+    let clock = Metric {
+        wallclock: true,
+        ..metric("hyperfine.a.mean_ns", "1")
+    };
+    let conclusion =
+        |text: &str| judge(&policy(text), &candidate(vec![clock.clone()]), &[]).conclusion();
+    assert_eq!(conclusion(""), Conclusion::Undecided);
+    // Whoever says so is taken by his word.
+    let ignored = "[[metric]]\npattern = \"*\"\nignore = true";
+    assert_eq!(conclusion(ignored), Conclusion::Passed);
+}
+
+#[test]
+fn an_automatic_k_fails_one_of_a_hundred_builds() {
+    // s of these is 1, so that the distance from the mean is counted in deviations.
+    let known: Vec<MetricHistory> = (0..100)
+        .map(|n| history(&format!("m{n}"), &["99", "101", "100", "99", "101"]))
+        .collect();
+    let worst = |value: &str| {
+        let metrics =
+            (0..100).map(|n| metric(&format!("m{n}"), if n == 0 { value } else { "100" }));
+        let found = judge(
+            &policy("window.k = \"auto\""),
+            &candidate(metrics.collect()),
+            &known,
+        );
+        found.conclusion()
+    };
+    assert_eq!(worst("110"), Conclusion::Passed);
+    assert_eq!(worst("130"), Conclusion::Regression);
 }
 
 fn any_value() -> impl Strategy<Value = String> {
@@ -466,9 +707,9 @@ proptest! {
             let found = judge(
                 &Policy::default(),
                 &candidate(vec![metric("callgrind.ir", &value)]),
-                &vec![known],
+                &[known],
             );
-            (found.metrics[0].finding, found.metrics[0].comparisons.clone())
+            (found.metrics[0].finding, found.metrics[0].windows.clone())
         };
         prop_assert_eq!(found(in_order), found(arrived));
     }

@@ -7,30 +7,51 @@
 //!
 //! - [`moments`]: mean and sample standard deviation, exact
 //! - [`window`]: one candidate against its newest values
+//! - [`metrics`]: what is known of the metrics that the readers make
 //! - [`policy`]: which rule holds for which metric, and what has been accepted
 //! - [`changes`]: the runs from which on the level of a metric is another one
 //! - [`config`]: a policy out of `gate.toml`, with line and column for each fault
+//! - [`lint`]: what in a policy has no effect
 //! - [`spread`]: how far the passes of one measurement lie apart
+//! - [`history`]: the runs that a candidate is held against, and those that are left out
 //! - [`finding`]: what can be found of a candidate, and what it comes to
 //! - [`gate`]: all metrics of a document, and those that it lacks
+//! - [`accept`]: the entry of `gate.toml` that accepts what was found
+//! - [`replay`]: the runs of a history, each judged as the gate would have
+//! - [`calibrate`]: the floors that a history asks for
 //! - [`comparison`]: two builds side by side, from trials in floats, under a contract of its own
+//!
+//! `outliers` finds the values that do not belong to a window, and `thresholds` the k of `k = "auto"`.
 
+pub mod accept;
+pub mod calibrate;
 pub mod changes;
 pub mod comparison;
 pub mod config;
 pub mod finding;
 pub mod gate;
+pub mod history;
+pub mod lint;
+pub mod metrics;
 pub mod moments;
+mod outliers;
+pub mod pattern;
 pub mod policy;
+pub mod replay;
 pub mod spread;
+mod thresholds;
 pub mod window;
 
 pub use finding::{
-    Conclusion, Finding, Judgement, MetricJudgement, Obstacle, Skip, Status, YoungLevel,
+    Conclusion, Finding, Judgement, LeftOutValue, MetricJudgement, Obstacle, RunLabel, Skip,
+    Status, WindowJudgement, WindowValue, YoungLevel,
 };
-pub use gate::{Candidate, History, HistoryPoint, MetricHistory, judge, obstacles};
+pub use gate::{Candidate, judge, obstacles};
+pub use history::{History, HistoryPoint, LeftOut, LeftOutRun, MetricHistory, Nearby, Position};
+pub use metrics::{Gating, Unit};
+pub use pattern::Pattern;
 pub use policy::{
-    AcceptedStep, Combine, MetricRule, OnInsufficient, Pattern, Place, Policy, SeriesFilter, Since,
-    Windows,
+    AcceptedStep, Combine, K, MetricRule, OnInsufficient, Outliers, Policy, Rename, Renamed,
+    RuleOrigin, SeriesFilter, Since, Terms, UpTo, Windows,
 };
-pub use window::{Comparison, Fraction, Level, Multiple, Rule, Term, Worse};
+pub use window::{Comparison, Fraction, Level, Multiple, Rule, SignedFraction, Term, Worse};

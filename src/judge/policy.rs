@@ -8,10 +8,11 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::{Arc, LazyLock};
 
-use globset::{GlobBuilder, GlobMatcher};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
-use super::window::{Fraction, Multiple, Rule, Worse};
+use super::metrics::{Gating, KnownMetric, Unit, known, known_metrics};
+use super::pattern::Pattern;
+use super::window::{Fraction, Multiple, Rule, SignedFraction, Worse};
 use crate::domain::{
     Arch, Branch, CommitSha, Distro, HostClass, MetricName, Parameters, RunDate, Series, Value,
     Workload,
@@ -33,6 +34,8 @@ pub struct Policy {
     pub rules: Vec<Arc<MetricRule>>,
     /// Steps that have been accepted.
     pub accepted: Vec<Arc<AcceptedStep>>,
+    /// Metrics and workloads that had another name before.
+    pub renamed: Vec<Arc<Rename>>,
 }
 
 /// The windows, and when they count.
@@ -41,13 +44,36 @@ pub struct Windows {
     /// The sizes, each once, ascending; never none.
     pub sizes: Vec<u32>,
     /// The k of k·s.
-    pub k: Multiple,
+    pub k: K,
+    /// The share of builds without a change that may fail, where k is automatic.
+    pub false_alarms: Fraction,
+    /// What becomes of a value that does not belong to its window.
+    pub outliers: Outliers,
     /// Fewer values than this are too few to judge.
     pub min_runs: u32,
     /// Whether one window is enough to fail, or all are needed.
     pub combine: Combine,
     /// What too few values come to.
     pub on_insufficient: OnInsufficient,
+}
+
+/// How many standard deviations are noise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum K {
+    /// This many.
+    Fixed(Multiple),
+    /// As many as keep the false alarms of a build below [`Windows::false_alarms`].
+    Auto,
+}
+
+/// What becomes of a value that does not belong to its window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Outliers {
+    /// The window is judged with it and without it, and the two must agree.
+    Judge,
+    /// The window is judged with it.
+    Keep,
 }
 
 /// How the verdicts of several windows become one.
@@ -60,8 +86,8 @@ pub enum Combine {
     All,
 }
 
-/// What too few values come to. A metric that is gone, or a document of other parameters, is never
-/// passed by this.
+/// What too few values come to while the whole series has too few runs. A metric that is gone, or a
+/// document of other parameters, is never passed by this.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum OnInsufficient {
@@ -71,7 +97,7 @@ pub enum OnInsufficient {
     Pass,
 }
 
-/// What a pattern's metrics are held to.
+/// What a pattern's metrics are held to. What a rule leaves out is as the table of metrics has it.
 #[derive(Clone, Debug)]
 pub struct MetricRule {
     /// Which metrics, by `metric_key`.
@@ -81,29 +107,50 @@ pub struct MetricRule {
     /// The least part of the mean that counts.
     pub floor: Fraction,
     /// The least difference that counts.
-    pub floor_absolute: Value,
+    pub floor_absolute: Option<Value>,
     /// Which direction is the bad one.
-    pub worse: Worse,
+    pub worse: Option<Worse>,
+    /// What a metric that got worse comes to.
+    pub gating: Option<Gating>,
+    /// What becomes of outliers.
+    pub outliers: Option<Outliers>,
     /// Whether the metric is shown and not judged.
     pub ignore: bool,
     /// Where it stands.
-    pub place: Place,
+    pub origin: RuleOrigin,
 }
 
 /// Where a rule stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum RuleOrigin {
     /// In this program.
     BuiltIn,
     /// On this line of `gate.toml`.
     Line(usize),
 }
 
+/// What one metric is held to: its rule, with all that the rule leaves out.
+#[derive(Clone, Debug)]
+pub struct Terms {
+    /// The rule that holds.
+    pub rule: Arc<MetricRule>,
+    /// The least difference that counts.
+    pub floor_absolute: Value,
+    /// Which direction is the bad one.
+    pub worse: Worse,
+    /// What a worse value comes to.
+    pub gating: Gating,
+    /// What becomes of outliers.
+    pub outliers: Outliers,
+    /// What a value counts.
+    pub unit: Unit,
+}
+
 /// A step in a metric that somebody has accepted: its windows start anew there.
 #[derive(Clone, Debug)]
 pub struct AcceptedStep {
-    /// Which metrics, by `metric_key`.
-    pub pattern: Pattern,
+    /// Which metrics, by `metric_key`; never none.
+    pub patterns: Vec<Pattern>,
     /// In which series.
     pub series: SeriesFilter,
     /// The first run of the new level.
@@ -116,9 +163,48 @@ pub struct AcceptedStep {
     pub min_runs: Option<u32>,
     /// The last value that passes while there are too few values from the step on: of the change
     /// that makes the step, and of those after it. `None` lets none pass.
-    pub up_to: Option<Value>,
+    pub up_to: Option<UpTo>,
     /// The line of `gate.toml`.
     pub line: usize,
+}
+
+/// The last value that passes after a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UpTo {
+    /// This value.
+    Value(Value),
+    /// The level that a metric had before the step, changed by so much.
+    Change(SignedFraction),
+}
+
+/// A metric or a workload that had another name before: its history goes on under the new one.
+#[derive(Clone, Debug)]
+pub struct Rename {
+    /// What was renamed.
+    pub what: Renamed,
+    /// The first run under the new name; `None` for all runs that have it.
+    pub since: Option<Since>,
+    /// The line of `gate.toml`.
+    pub line: usize,
+}
+
+/// The two names of a [`Rename`].
+#[derive(Clone, Debug)]
+pub enum Renamed {
+    /// Metrics, by `metric_key`. A `*` stands for the same text in both names.
+    Metric {
+        /// The name before.
+        from: Pattern,
+        /// The name now.
+        to: Pattern,
+    },
+    /// A workload.
+    Workload {
+        /// The name before.
+        from: Workload,
+        /// The name now.
+        to: Workload,
+    },
 }
 
 /// The first run of a new level.
@@ -143,39 +229,19 @@ pub struct SeriesFilter {
     pub distro: Option<Distro>,
 }
 
-/// A glob over names: `*` any characters, `?` one, `[ab]` one of these, `{a,b}` either.
-#[derive(Clone, Debug)]
-pub struct Pattern {
-    text: String,
-    /// `None` of `*`, which matches everything.
-    matcher: Option<GlobMatcher>,
+/// The rules that hold where `gate.toml` has none: those of the table of metrics.
+static BUILT_IN: LazyLock<Vec<Arc<MetricRule>>> =
+    LazyLock::new(|| known_metrics().iter().map(built_in).map(Arc::new).collect());
+
+fn built_in(known: &KnownMetric) -> MetricRule {
+    MetricRule {
+        floor: Fraction::percent(known.floor_percent),
+        floor_absolute: Some(Value::from(known.floor_absolute)),
+        worse: Some(known.worse),
+        gating: Some(known.gating),
+        ..MetricRule::new(known.pattern.clone(), RuleOrigin::BuiltIn)
+    }
 }
-
-/// The rules that hold where `gate.toml` has none: pattern and floor in percent. Callgrind counts
-/// every thread, and background work varies; atomics vary more; what the cycles are estimated from
-/// besides moves with the layout of the code; sizes are exact to the bit.
-const BUILT_IN_RULES: [(&str, u16); 6] = [
-    ("callgrind.ir", 3),
-    ("callgrind.estimated_cycles", 3),
-    ("callgrind.{l1_misses,llc_misses,branch_mispredicts}", 5),
-    ("callgrind.global_bus_events", 5),
-    ("massif.peak_heap_bytes", 1),
-    ("size.*", 0),
-];
-
-static BUILT_IN: LazyLock<Vec<Arc<MetricRule>>> = LazyLock::new(|| {
-    let every_metric = ("*", 0);
-    std::iter::once(every_metric)
-        .chain(BUILT_IN_RULES)
-        .map(|(pattern, floor)| {
-            let pattern = Pattern::new(pattern).expect("a built-in pattern is one");
-            Arc::new(MetricRule {
-                floor: Fraction::percent(floor),
-                ..MetricRule::new(pattern, Place::BuiltIn)
-            })
-        })
-        .collect()
-});
 
 impl Default for Policy {
     /// What an empty `gate.toml` says.
@@ -186,6 +252,7 @@ impl Default for Policy {
             wallclock_host_classes: BTreeSet::new(),
             rules: BUILT_IN.clone(),
             accepted: Vec::new(),
+            renamed: Vec::new(),
         }
     }
 }
@@ -194,7 +261,9 @@ impl Default for Windows {
     fn default() -> Self {
         Self {
             sizes: vec![5, 20],
-            k: Multiple::THREE,
+            k: K::Fixed(Multiple::THREE),
+            false_alarms: Fraction::percent(1),
+            outliers: Outliers::Judge,
             min_runs: 5,
             combine: Combine::Any,
             on_insufficient: OnInsufficient::Fail,
@@ -211,9 +280,42 @@ impl Policy {
     /// The rule that holds for a metric.
     pub fn rule(&self, name: &MetricName) -> Arc<MetricRule> {
         self.matching(name).next_back().map_or_else(
-            || Arc::new(MetricRule::new(Pattern::any(), Place::BuiltIn)),
+            || Arc::new(MetricRule::new(Pattern::any(), RuleOrigin::BuiltIn)),
             Arc::clone,
         )
+    }
+
+    /// What a metric is held to.
+    pub fn terms(&self, name: &MetricName) -> Terms {
+        let rule = self.rule(name);
+        let known = known(name.metric_key.as_str());
+        // A rule for everything says nothing about one metric, such as that a maximum gates.
+        let says_all = rule.pattern.is_any() && rule.dim.is_none();
+        let unsaid = if says_all { known.gating } else { Gating::Fail };
+        Terms {
+            floor_absolute: rule
+                .floor_absolute
+                .unwrap_or_else(|| Value::from(known.floor_absolute)),
+            worse: rule.worse.unwrap_or(known.worse),
+            gating: rule.gating.unwrap_or(unsaid),
+            outliers: rule.outliers.unwrap_or(self.windows.outliers),
+            unit: known.unit,
+            rule,
+        }
+    }
+
+    /// The project's own rules that match none of these metrics.
+    pub fn unmatched<'n>(
+        &self,
+        names: impl Iterator<Item = &'n MetricName> + Clone,
+    ) -> Vec<Arc<MetricRule>> {
+        let own = self
+            .rules
+            .iter()
+            .filter(|rule| rule.origin != RuleOrigin::BuiltIn);
+        own.filter(|rule| !names.clone().any(|name| rule.matches(name)))
+            .cloned()
+            .collect()
     }
 
     /// The accepted steps of a metric in a series.
@@ -231,7 +333,13 @@ impl Policy {
 impl AcceptedStep {
     /// Whether this step is one of that metric in that series.
     pub fn applies_to(&self, name: &MetricName, series: &Series) -> bool {
-        self.series.matches(series) && self.pattern.matches(name.metric_key.as_str())
+        self.series.matches(series) && self.is_of(name)
+    }
+
+    /// Whether this step is one of that metric, in whatever series.
+    pub fn is_of(&self, name: &MetricName) -> bool {
+        let key = name.metric_key.as_str();
+        self.patterns.iter().any(|pattern| pattern.matches(key))
     }
 }
 
@@ -244,15 +352,17 @@ impl Windows {
 
 impl MetricRule {
     /// A rule that leaves everything as it is without one.
-    pub fn new(pattern: Pattern, place: Place) -> Self {
+    pub fn new(pattern: Pattern, origin: RuleOrigin) -> Self {
         Self {
             pattern,
             dim: None,
             floor: Fraction::ZERO,
-            floor_absolute: Value::ZERO,
-            worse: Worse::Higher,
+            floor_absolute: None,
+            worse: None,
+            gating: None,
+            outliers: None,
             ignore: false,
-            place,
+            origin,
         }
     }
 
@@ -264,14 +374,44 @@ impl MetricRule {
                 .as_ref()
                 .is_none_or(|dim| dim.matches(name.dim_key.as_str()))
     }
+}
 
-    /// The numbers of the rule.
+impl Terms {
+    /// The numbers that a window is judged by.
     pub fn with_k(&self, k: Multiple) -> Rule {
         Rule {
             k,
-            floor: self.floor,
+            floor: self.rule.floor,
             floor_absolute: self.floor_absolute,
             worse: self.worse,
+        }
+    }
+}
+
+impl Rename {
+    /// The name now of a metric that was called `key` before; `None` where it is another's.
+    pub fn new_key(&self, key: &str) -> Option<String> {
+        match &self.what {
+            Renamed::Metric { from, to } => from.captured(key).and_then(|text| to.filled(text)),
+            Renamed::Workload { .. } => None,
+        }
+    }
+}
+
+impl Serialize for K {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Fixed(k) => k.serialize(serializer),
+            Self::Auto => serializer.serialize_str("auto"),
+        }
+    }
+}
+
+impl fmt::Display for K {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Fixed(k) => k.fmt(f),
+            Self::Auto => f.write_str("k"),
         }
     }
 }
@@ -285,49 +425,6 @@ impl SeriesFilter {
             && fits(self.branch.as_ref(), &series.branch)
             && fits(self.arch.as_ref(), &series.arch)
             && fits(self.distro.as_ref(), &series.distro)
-    }
-}
-
-impl Pattern {
-    /// The pattern that `text` spells.
-    ///
-    /// # Errors
-    /// Why it is none.
-    pub fn new(text: &str) -> Result<Self, String> {
-        if text.is_empty() {
-            return Err("must not be empty; `*` matches everything".to_owned());
-        }
-        if text.chars().any(char::is_control) {
-            return Err("must not hold control characters, which no name does".to_owned());
-        }
-        if text == "*" {
-            return Ok(Self::any());
-        }
-        let glob = GlobBuilder::new(text)
-            .build()
-            .map_err(|error| format!("is no pattern: {}", error.kind()))?;
-        Ok(Self {
-            text: text.to_owned(),
-            matcher: Some(glob.compile_matcher()),
-        })
-    }
-
-    fn any() -> Self {
-        Self {
-            text: "*".to_owned(),
-            matcher: None,
-        }
-    }
-
-    /// Whether `name` fits. A name that is spelled as the pattern is fits, even with brackets in it.
-    pub fn matches(&self, name: &str) -> bool {
-        self.text == name || self.matcher.as_ref().is_none_or(|glob| glob.is_match(name))
-    }
-}
-
-impl fmt::Display for Pattern {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.text)
     }
 }
 

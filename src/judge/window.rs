@@ -33,6 +33,13 @@ pub struct Multiple(u32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Fraction(u32);
 
+/// A change of a level, in percent with its sign.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SignedFraction {
+    negative: bool,
+    size: Fraction,
+}
+
 /// Which direction of a metric is the bad one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -41,6 +48,52 @@ pub enum Worse {
     Higher,
     /// Transactions per second.
     Lower,
+}
+
+impl SignedFraction {
+    /// Whether it is a change downwards.
+    pub fn is_negative(self) -> bool {
+        self.negative
+    }
+
+    /// `level`, changed by so much, and rounded away from it to the decimals of a value. `None`
+    /// where the result is no value.
+    pub(super) fn of(self, level: rust_decimal::Decimal) -> Option<Value> {
+        let size = rust_decimal::Decimal::new(self.size.0.into(), 6).checked_mul(level.abs())?;
+        let (changed, rounding) = if self.negative {
+            (
+                level.checked_sub(size)?,
+                rust_decimal::RoundingStrategy::ToNegativeInfinity,
+            )
+        } else {
+            (
+                level.checked_add(size)?,
+                rust_decimal::RoundingStrategy::ToPositiveInfinity,
+            )
+        };
+        Value::try_from(changed.round_dp_with_strategy(4, rounding)).ok()
+    }
+}
+
+impl FromStr for SignedFraction {
+    type Err = RuleNumberError;
+
+    fn from_str(text: &str) -> Result<Self, RuleNumberError> {
+        let (negative, size) = match text.split_at_checked(1) {
+            Some(("+", size)) => (false, size),
+            Some(("-", size)) => (true, size),
+            _ => return Err(RuleNumberError::SignedFraction),
+        };
+        let size = size.trim_start().parse();
+        let size = size.map_err(|_| RuleNumberError::SignedFraction)?;
+        Ok(Self { negative, size })
+    }
+}
+
+impl fmt::Display for SignedFraction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{}", if self.negative { "-" } else { "+" }, self.size)
+    }
 }
 
 impl Worse {
@@ -202,6 +255,9 @@ pub enum RuleNumberError {
         "must be a percentage from 0 % to 1000 % with at most four decimals and its sign, such as \"3 %\""
     )]
     Fraction,
+    /// For a change.
+    #[error("must be a change in percent with its sign, such as \"+8 %\" or \"-8 %\"")]
+    SignedFraction,
 }
 
 /// A number from 0 to 1000 in units of ten to the minus `decimals`.
@@ -220,6 +276,12 @@ fn fixed(text: &str, decimals: usize) -> Option<u32> {
 impl Multiple {
     /// Three standard deviations.
     pub const THREE: Self = Self(3000);
+
+    /// The smallest that is no smaller than `number`.
+    pub(super) fn at_least(number: f64) -> Self {
+        // A cast takes what is too large for the largest.
+        Self((number * 1000.0).ceil() as u32)
+    }
 
     /// The nearest float.
     pub fn to_f64(self) -> f64 {

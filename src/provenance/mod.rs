@@ -114,6 +114,16 @@ impl fmt::Display for Told {
     }
 }
 
+/// The date of a commit that the checkout has.
+///
+/// # Errors
+/// Why it is not known, as the end of a sentence.
+pub(crate) fn commit_date(commit: &CommitSha) -> Result<RunDate, String> {
+    let text = Machine::default().date(commit)?;
+    text.parse()
+        .map_err(|error| format!("its date `{}` {error}", tame(&text)))
+}
+
 /// Looks the values up, one after the other, and keeps count of what was found and what was not.
 pub(crate) struct Detector {
     outside: Box<dyn Outside>,

@@ -1,56 +1,77 @@
 //! A judgement as JUnit XML, which every CI shows: a metric is a test case.
 //!
 //! A regression is a failure, what could not be judged is an error, what is not judged is skipped.
+//! A warning is a success that says something.
 
 use quick_junit::{NonSuccessKind, Report, SerializeError, TestCase, TestCaseStatus, TestSuite};
 
-use super::{Subject, label, words};
-use crate::judge::{MetricJudgement, OnInsufficient, Status};
+use super::verdict::{Row, Verdict};
+use super::{NothingMeasured, words};
+use crate::judge::Status;
 
 /// The report.
 ///
 /// # Errors
 /// None that can come up: text is written, and all of it can be.
-pub fn junit(subject: &Subject<'_>) -> Result<String, SerializeError> {
-    let mut suite = TestSuite::new(subject.series.to_string());
-    for obstacle in &subject.judgement.obstacles {
-        let text = words::obstacle(obstacle, subject.config);
-        suite.add_test_case(case(
-            subject,
-            "the document",
-            status(NonSuccessKind::Error, "undecided", &text),
-        ));
+pub fn junit(verdict: &Verdict<'_>) -> Result<String, SerializeError> {
+    let mut suite = TestSuite::new(verdict.about.series.to_string());
+    let class = verdict.about.series.workload.as_str();
+    for obstacle in &verdict.obstacles {
+        let status = status(NonSuccessKind::Error, "undecided", obstacle);
+        suite.add_test_case(case(class, "the document", status));
     }
-    for metric in subject.worst_first() {
-        suite.add_test_case(case(
-            subject,
-            &label(&metric.name),
-            outcome(subject, metric),
-        ));
+    if verdict.judgement.is_blind() {
+        let status = status(NonSuccessKind::Error, "undecided", verdict.summary());
+        suite.add_test_case(case(class, "the document", status));
     }
+    for row in &verdict.rows {
+        let mut case = case(class, &row.name, outcome(verdict, row));
+        if row.status == Status::Warning {
+            case.set_system_out(format!(
+                "warning: {}",
+                row.why.as_deref().unwrap_or_default()
+            ));
+        }
+        suite.add_test_case(case);
+    }
+    written(suite)
+}
+
+/// The report of a job that was told that nothing was measured.
+///
+/// # Errors
+/// None that can come up.
+pub fn junit_of_nothing(nothing: &NothingMeasured) -> Result<String, SerializeError> {
+    let mut suite = TestSuite::new("perf-tracking gate");
+    suite.add_test_case(case("gate", "the document", skipped(&nothing.summary())));
+    written(suite)
+}
+
+fn written(suite: TestSuite) -> Result<String, SerializeError> {
     let mut report = Report::new("perf-tracking gate");
     report.add_test_suite(suite);
     report.to_string()
 }
 
-fn case(subject: &Subject<'_>, name: &str, status: TestCaseStatus) -> TestCase {
+fn case(class: &str, name: &str, status: TestCaseStatus) -> TestCase {
     let mut case = TestCase::new(name, status);
-    case.set_classname(subject.series.workload.as_str());
+    case.set_classname(class);
     case
 }
 
-fn outcome(subject: &Subject<'_>, metric: &MetricJudgement) -> TestCaseStatus {
-    let found = metric.finding.status();
-    let why = words::why(subject, metric).unwrap_or_default();
-    let tolerant = subject.judgement.windows.on_insufficient == OnInsufficient::Pass;
-    match found {
-        Status::Regression => status(NonSuccessKind::Failure, words::status(found), &why),
-        Status::Insufficient if tolerant => skipped(&why),
-        Status::Missing | Status::Insufficient => {
-            status(NonSuccessKind::Error, words::status(found), &why)
+fn outcome(verdict: &Verdict<'_>, row: &Row<'_>) -> TestCaseStatus {
+    let why = row.why.as_deref().unwrap_or_default();
+    let word = words::status(row.status);
+    match row.status {
+        Status::Regression => status(NonSuccessKind::Failure, word, why),
+        Status::Insufficient if verdict.judgement.tolerates_insufficient() => skipped(why),
+        Status::Missing | Status::Unsteady | Status::Insufficient => {
+            status(NonSuccessKind::Error, word, why)
         }
-        Status::Skipped => skipped(&why),
-        Status::Accepted | Status::Improved | Status::Pass => TestCaseStatus::success(),
+        Status::New | Status::Skipped => skipped(why),
+        Status::Warning | Status::Accepted | Status::Improved | Status::Pass => {
+            TestCaseStatus::success()
+        }
     }
 }
 

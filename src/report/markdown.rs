@@ -3,8 +3,10 @@
 //! GitHub takes comments of 65,536 characters and GitLab of 1,000,000. Past [`MARKDOWN_LIMIT`]
 //! rows are left out and counted, those that say least first.
 
-use super::{Subject, label, number, telling, words};
-use crate::judge::{MetricJudgement, Status};
+use super::verdict::{Row, Verdict};
+use super::words;
+use crate::domain::is_invisible;
+use crate::judge::{Conclusion, Skip, Status};
 
 /// The most bytes of a comment, with room for what a job wraps around it.
 pub const MARKDOWN_LIMIT: usize = 60_000;
@@ -12,60 +14,73 @@ pub const MARKDOWN_LIMIT: usize = 60_000;
 const ENDS: usize = 600;
 /// The part of the room for sentences, which the rows must not use up.
 const SENTENCES: usize = MARKDOWN_LIMIT / 2;
+/// Metrics that are as they were have so many rows.
+const UNCHANGED_SHOWN: usize = 50;
 
-const HEADER: &str = "| status | metric | candidate | change | % | limit | mean ± deviation (runs) |\n\
-                      | --- | --- | ---: | ---: | ---: | ---: | ---: |\n";
+const HEADER: &str =
+    "| status | metric | value | change | allowed |\n| --- | --- | ---: | ---: | ---: |\n";
 
 /// The comment.
-pub fn markdown(subject: &Subject<'_>) -> String {
+pub fn markdown(verdict: &Verdict<'_>) -> String {
     let mut text = format!(
-        "### Performance {}\n\n{}\n",
-        escaped(&words::conclusion(subject)),
-        escaped(&words::series_line(subject.series, subject.commit))
+        "### Performance: {}\n\n{}\n",
+        title(verdict),
+        escaped(&words::about_line(&verdict.about))
     );
-    let (quiet, loud): (Vec<_>, Vec<_>) = subject
-        .worst_first()
-        .into_iter()
-        .partition(|metric| matches!(metric.finding.status(), Status::Pass | Status::Skipped));
-    let obstacles = subject.judgement.obstacles.iter();
-    let obstacles: Vec<String> = obstacles
-        .map(|obstacle| words::obstacle(obstacle, subject.config))
-        .collect();
-    push_list(
-        &mut text,
-        obstacles
-            .iter()
-            .map(|line| format!("- {}\n", escaped(line))),
-    );
+    push_list(&mut text, verdict.obstacles.iter().map(|line| item(line)));
+    let (quiet, loud): (Vec<_>, Vec<_>) = verdict.rows.iter().partition(|row| row.is_quiet());
     if !loud.is_empty() {
         text.push('\n');
         push_rows(&mut text, &loud, MARKDOWN_LIMIT - SENTENCES);
     }
-    let sentences = loud.iter().filter_map(|metric| {
-        let why = words::why(subject, metric)?;
-        Some(format!(
-            "- **{}** {}\n",
-            escaped(&label(&metric.name)),
-            escaped(&why)
-        ))
-    });
-    let steps = subject.judgement.unknown_steps.iter();
-    let steps = steps.map(|step| {
-        format!(
-            "- {}\n",
-            escaped(&words::unknown_step(step, subject.config))
-        )
-    });
-    push_list(&mut text, sentences.chain(steps));
-    if !quiet.is_empty() {
-        text += &format!(
-            "\n<details><summary>{} unchanged or not judged</summary>\n\n",
-            quiet.len()
-        );
-        push_rows(&mut text, &quiet, MARKDOWN_LIMIT - ENDS / 2);
-        text += "\n</details>\n";
-    }
+    let reasons = loud
+        .iter()
+        .filter(|row| !matches!(row.status, Status::Improved | Status::New))
+        .filter_map(|row| {
+            let why = escaped(row.why.as_ref()?);
+            Some(format!("- {} {why}\n", code(&row.name, false)))
+        });
+    let notes = verdict.notes.iter().map(|note| item(note));
+    push_list(&mut text, reasons.chain(notes));
+    push_advice(&mut text, verdict);
+    push_quiet(&mut text, verdict, &quiet);
     text
+}
+
+/// The comment of a job that was told that nothing was measured.
+pub fn markdown_of_nothing(nothing: &super::NothingMeasured) -> String {
+    format!("### Performance: {}\n", escaped(&nothing.summary()))
+}
+
+/// What a reader needs to know, in one line.
+fn title(verdict: &Verdict<'_>) -> String {
+    let judged = words::metrics(verdict.judgement.judged());
+    let left = verdict.judgement.metrics.len() - verdict.judgement.judged();
+    let unjudged = match left {
+        0 => String::new(),
+        left => format!(", {left} not judged"),
+    };
+    match (verdict.conclusion, verdict.worst()) {
+        (Conclusion::Regression, Some(worst)) => {
+            let more = match verdict.count(Status::Regression) - 1 {
+                0 => String::new(),
+                more => format!(" and {more} more"),
+            };
+            format!(
+                "regression of {}, {}{more}{unjudged}",
+                code(&worst.name, false),
+                worst.change.replace(' ', "\u{a0}")
+            )
+        }
+        (Conclusion::Passed, _) if verdict.judgement.judged() > 0 => {
+            format!("no regression in {judged}{unjudged}")
+        }
+        _ => escaped(verdict.summary()),
+    }
+}
+
+fn item(line: &str) -> String {
+    format!("- {}\n", escaped(line))
 }
 
 /// A list, as far as there is room for it.
@@ -85,75 +100,149 @@ fn push_list(text: &mut String, mut items: impl Iterator<Item = String>) {
 }
 
 /// A table, as far as `limit` has room for it.
-fn push_rows(text: &mut String, metrics: &[&MetricJudgement], limit: usize) {
+fn push_rows(text: &mut String, rows: &[&Row<'_>], limit: usize) {
     if text.len() + HEADER.len() > limit {
         *text += "No room for the table here.\n";
         return;
     }
     *text += HEADER;
-    for (index, metric) in metrics.iter().enumerate() {
-        let row = row(metric);
-        if text.len() + row.len() + ENDS / 4 > limit {
+    for (index, row) in rows.iter().enumerate() {
+        let line = table_row(row);
+        if text.len() + line.len() + ENDS / 4 > limit {
             *text += &format!(
                 "\n…and {} more, left out for their length.\n",
-                metrics.len() - index
+                rows.len() - index
             );
             return;
         }
-        *text += &row;
+        *text += &line;
     }
 }
 
-fn row(metric: &MetricJudgement) -> String {
-    let status = metric.finding.status();
-    let strong = if status == Status::Regression {
+fn table_row(row: &Row<'_>) -> String {
+    let strong = if row.status == Status::Regression {
         "**"
     } else {
         ""
     };
-    let candidate = metric.candidate.map_or_else(number::dash, number::value);
-    let [change, percent, limit, mean] = match telling(metric) {
-        None => std::array::from_fn(|_| number::dash()),
-        Some(window) => {
-            let deviation = window
-                .standard_deviation
-                .map_or_else(number::dash, number::computed);
-            [
-                number::change(window.change),
-                // A narrow page must not part a number from its sign.
-                number::percent(window.change_percent).replace(' ', "\u{a0}"),
-                number::computed(window.limit),
-                format!(
-                    "{} ± {deviation} ({})",
-                    number::computed(window.mean),
-                    window.n
-                ),
-            ]
-        }
-    };
+    // A narrow page must not part a number from its unit.
+    let whole = |cell: &str| cell.replace(' ', "\u{a0}");
     format!(
-        "| {strong}{}{strong} | {} | {candidate} | {change} | {percent} | {limit} | {mean} |\n",
-        words::status(status),
-        escaped(&label(&metric.name)),
+        "| {strong}{}{strong} | {} | {} | {} | {} |\n",
+        words::status(row.status),
+        code(&row.name, true),
+        whole(&row.value),
+        whole(&row.change),
+        whole(&row.allowed),
     )
 }
 
-/// Of no width, and part of no name: nobody is called, and no other change is linked.
+/// The lines to paste, folded away.
+fn push_advice(text: &mut String, verdict: &Verdict<'_>) {
+    for advice in &verdict.advice {
+        let block = format!(
+            "\n<details><summary>{}</summary>\n\n{}\n\n</details>\n",
+            escaped(&advice.what),
+            fenced(&advice.lines)
+        );
+        if text.len() + block.len() < MARKDOWN_LIMIT - ENDS {
+            *text += &block;
+        }
+    }
+}
+
+/// What is as it was: a count, with the metrics folded away.
+fn push_quiet(text: &mut String, verdict: &Verdict<'_>, quiet: &[&Row<'_>]) {
+    if quiet.is_empty() {
+        return;
+    }
+    let kinds = [
+        (verdict.count(Status::Pass), "unchanged"),
+        (
+            verdict.skipped(Skip::HostClass),
+            "wall-clock and not judged",
+        ),
+        (verdict.skipped(Skip::Shown), "only shown"),
+        (verdict.skipped(Skip::Ignored), "ignored"),
+    ];
+    let kinds = kinds.iter().filter(|(count, _)| *count > 0);
+    let kinds: Vec<String> = kinds
+        .map(|(count, what)| format!("{count} {what}"))
+        .collect();
+    *text += &format!("\n<details><summary>{}</summary>\n\n", kinds.join(", "));
+    let shown = &quiet[..quiet.len().min(UNCHANGED_SHOWN)];
+    push_rows(text, shown, MARKDOWN_LIMIT - ENDS / 2);
+    if quiet.len() > shown.len() {
+        *text += &format!("\n…and {} more.\n", quiet.len() - shown.len());
+    }
+    *text += "\n</details>\n";
+}
+
+/// A block of code that nothing in it ends.
+fn fenced(lines: &str) -> String {
+    let fence = "`".repeat(longest_run(lines, '`').max(2) + 1);
+    format!("{fence}toml\n{}\n{fence}", lines.trim_end())
+}
+
+/// A name as code, which calls nobody and links nothing, whatever stands in it. A `|` in a table
+/// is escaped there even within code.
+fn code(name: &str, in_table: bool) -> String {
+    let shown: String = name
+        .chars()
+        .map(|c| if is_invisible(c) { '\u{fffd}' } else { c })
+        .collect();
+    let shown = if in_table {
+        shown.replace('|', "\\|")
+    } else {
+        shown
+    };
+    let fence = "`".repeat(longest_run(&shown, '`') + 1);
+    let space = if shown.starts_with('`') || shown.ends_with('`') {
+        " "
+    } else {
+        ""
+    };
+    format!("{fence}{space}{shown}{space}{fence}")
+}
+
+fn longest_run(text: &str, c: char) -> usize {
+    let runs = text.split(|other| other != c).map(str::len);
+    runs.max().unwrap_or_default()
+}
+
+/// Of no width, and part of no name: nobody is called, and nothing is linked.
 const WORD_JOINER: char = '\u{2060}';
 
 /// Text that Markdown shows as it is: names and reasons are strangers' text.
+///
+/// Markdown has no escape for what a forge finds in the text that it has rendered: `@name`, `#1`,
+/// `!1`, `GH-1`, bare addresses. There a character of no width comes between.
 fn escaped(text: &str) -> String {
     const SPECIAL: &str = "|<>*_[]\\~`#&";
     let mut escaped = String::with_capacity(text.len());
-    for c in text.chars() {
+    let mut before = ' ';
+    let mut characters = text.chars().peekable();
+    while let Some(c) = characters.next() {
+        if is_invisible(c) {
+            escaped.push('\u{fffd}');
+            before = c;
+            continue;
+        }
         if SPECIAL.contains(c) {
             escaped.push('\\');
         }
         escaped.push(c);
-        // Who is mentioned is looked for in what was rendered: there a `\@` is an `@` again.
-        if matches!(c, '@' | '#') {
+        let next = characters.peek().copied().unwrap_or(' ');
+        let begins = !before.is_alphanumeric() && (next.is_alphanumeric() || next == '"');
+        let is_reference = matches!(c, '@' | '#')
+            || (matches!(c, '!' | '&' | '$' | '%' | '~' | '^') && begins)
+            || (c == ':' && next == '/')
+            || (c == '.' && before.eq_ignore_ascii_case(&'w'))
+            || (c == '-' && before.is_ascii_alphabetic() && next.is_ascii_digit());
+        if is_reference {
             escaped.push(WORD_JOINER);
         }
+        before = c;
     }
     escaped
 }
@@ -166,8 +255,30 @@ mod tests {
     fn strangers_text_stays_text() {
         assert_eq!(
             escaped("<img src=x> [a](b) `c` **d** e_f | &lt; #1 \\"),
-            "\\<img src=x\\> \\[a\\](b) \\`c\\` \\*\\*d\\*\\* e\\_f \\| \\&lt; \\#\u{2060}1 \\\\"
+            "\\<img src=x\\> \\[a\\](b) \\`c\\` \\*\\*d\\*\\* e\\_f \\| \\&\u{2060}lt; \\#\u{2060}1 \\\\"
         );
         assert_eq!(escaped("@all"), "@\u{2060}all");
+    }
+
+    #[test]
+    fn nothing_is_linked() {
+        for (text, shown) in [
+            ("https://evil.example", "https:\u{2060}//evil.example"),
+            ("www.evil.example", "www.\u{2060}evil.example"),
+            ("see !1", "see !\u{2060}1"),
+            ("GH-1", "GH-\u{2060}1"),
+            ("a\u{202e}b", "a\u{fffd}b"),
+            ("+7.74 %; up to", "+7.74 %; up to"),
+        ] {
+            assert_eq!(escaped(text), shown);
+        }
+    }
+
+    #[test]
+    fn a_name_stays_within_its_code() {
+        assert_eq!(code("callgrind.ir", true), "`callgrind.ir`");
+        assert_eq!(code("a`b|c", true), "``a`b\\|c``");
+        assert_eq!(code("`a", false), "`` `a ``");
+        assert_eq!(fenced("a\n"), "```toml\na\n```");
     }
 }

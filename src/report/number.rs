@@ -1,6 +1,7 @@
 //! Numbers as people read them: digits in groups of three, no more of them than say something.
 
 use crate::domain::Value;
+use crate::judge::Unit;
 
 /// Digits that a computed number is shown with, unless it has more before its point.
 const DIGITS: usize = 7;
@@ -40,13 +41,44 @@ pub(super) fn percent(number: Option<f64>) -> String {
     let Some(number) = number else {
         return dash();
     };
-    let size = number.abs();
-    let decimals = match size {
-        size if size == 0.0 || size >= 0.01 => 2,
-        size if size >= 0.0001 => 4,
-        _ => 8,
+    let decimals = match number.abs() {
+        0.0 => 0,
+        size if size >= 100.0 => 0,
+        size if size >= 10.0 => 1,
+        size if size >= 0.01 => 2,
+        // One digit that says something.
+        size => (-size.log10()).ceil().clamp(2.0, 12.0) as usize,
     };
     format!("{} %", signed(group(&format!("{number:.decimals$}"))))
+}
+
+/// A value with its unit: times in the unit that they are best read in, all else exact.
+pub(super) fn with_unit(value: Value, unit: Unit) -> String {
+    let symbol = unit.symbol();
+    match unit {
+        Unit::None => self::value(value),
+        Unit::Nanoseconds => duration(value.to_f64()),
+        Unit::PerSecond | Unit::PerThousandSeconds => format!("{}{symbol}", self::value(value)),
+        _ => format!("{} {symbol}", self::value(value)),
+    }
+}
+
+/// A time of so many nanoseconds, in four digits.
+fn duration(nanoseconds: f64) -> String {
+    let size = nanoseconds.abs();
+    let (number, unit) = match size {
+        size if size < 1e3 => (nanoseconds, "ns"),
+        size if size < 1e6 => (nanoseconds / 1e3, "µs"),
+        size if size < 1e9 => (nanoseconds / 1e6, "ms"),
+        _ => (nanoseconds / 1e9, "s"),
+    };
+    let decimals = match number.abs() {
+        size if size >= 1000.0 => 0,
+        size if size >= 100.0 => 1,
+        size if size >= 10.0 => 2,
+        _ => 3,
+    };
+    format!("{} {unit}", group(trim(&format!("{number:.decimals$}"))))
 }
 
 /// What stands where there is no number.
@@ -113,14 +145,34 @@ mod tests {
     }
 
     #[test]
+    fn times_are_told_in_the_unit_that_they_are_read_in() {
+        for (nanoseconds, shown) in [
+            ("0", "0 ns"),
+            ("812.5", "812.5 ns"),
+            ("6213400", "6.213 ms"),
+            ("61500", "61.5 µs"),
+            ("123456789012", "123.5 s"),
+            ("7200000000000", "7,200 s"),
+        ] {
+            let value: Value = nanoseconds.parse().unwrap();
+            assert_eq!(with_unit(value, Unit::Nanoseconds), shown);
+        }
+        let value: Value = "1234567.5".parse().unwrap();
+        assert_eq!(with_unit(value, Unit::PerSecond), "1,234,567.5/s");
+        assert_eq!(with_unit(value, Unit::Bytes), "1,234,567.5 B");
+    }
+
+    #[test]
     fn changes_have_a_sign_and_zero_has_none() {
         assert_eq!(change(1234.0), "+1,234");
         assert_eq!(change(-0.5), "-0.5");
         assert_eq!(change(-0.000_001), "0");
         assert_eq!(percent(Some(7.891)), "+7.89 %");
-        assert_eq!(percent(Some(-0.001)), "-0.0010 %");
-        assert_eq!(percent(Some(0.000_019_07)), "+0.00001907 %");
-        assert_eq!(percent(Some(0.0)), "0.00 %");
+        assert_eq!(percent(Some(-0.001)), "-0.001 %");
+        assert_eq!(percent(Some(0.000_019_07)), "+0.00002 %");
+        assert_eq!(percent(Some(113.4)), "+113 %");
+        assert_eq!(percent(Some(-12.34)), "-12.3 %");
+        assert_eq!(percent(Some(0.0)), "0 %");
         assert_eq!(percent(None), "-");
     }
 }

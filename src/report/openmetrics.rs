@@ -4,15 +4,15 @@
 //! One family, and the metric's name as a label: two names of ours that differ in a dot alone would
 //! be one name there.
 
-use super::Subject;
+use super::Verdict;
 
 /// The report. Only what the document has stands in it: a number that is gone is none.
-pub fn openmetrics(subject: &Subject<'_>) -> String {
+pub fn openmetrics(verdict: &Verdict<'_>) -> String {
     let mut text = String::from(
         "# TYPE perf_tracking_metric gauge\n\
          # HELP perf_tracking_metric A metric of the measured commit.\n",
     );
-    for metric in &subject.judgement.metrics {
+    for metric in &verdict.judgement.metrics {
         let Some(value) = metric.candidate else {
             continue;
         };

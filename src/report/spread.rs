@@ -2,7 +2,8 @@
 
 use comfy_table::{CellAlignment, Table, presets};
 
-use super::{label, number};
+use super::number;
+use super::verdict::label;
 use crate::domain::Metric;
 use crate::judge::spread::Spread;
 

@@ -1,124 +1,236 @@
-//! A judgement for a terminal.
+//! A judgement for a terminal: one metric is one line, the worst first.
 
-use comfy_table::{Cell, CellAlignment, Color, Table, presets};
+use super::verdict::{Row, Verdict, allowed, change, distinct, shown, windows_disagree};
+use super::{number, words, wrap};
+use crate::judge::{Comparison, Finding, Skip, Status, WindowJudgement};
 
-use super::{Subject, distinct, label, number, words};
-use crate::judge::{Comparison, MetricJudgement, Status};
+/// Columns where nobody says how many there are.
+const COLUMNS: usize = 80;
+/// A name is not made shorter than this.
+const NARROWEST_NAME: usize = 16;
+/// Metrics that are as they were have so many lines; the others are counted.
+const UNCHANGED_SHOWN: usize = 10;
+/// Of another status than a regression, so many have a line.
+const OTHERS_SHOWN: usize = 30;
+/// So many reasons are told.
+const REASONS_SHOWN: usize = 30;
 
-/// Columns whose numbers stand at the right.
-const NUMBERS: std::ops::Range<usize> = 2..9;
-
-/// The whole table, then why, then what it comes to; `colour` where the reader sees colours.
-pub fn text(subject: &Subject<'_>, colour: bool) -> String {
-    let judgement = subject.judgement;
-    let mut text = words::series_line(subject.series, subject.commit) + "\n\n";
-    let metrics = subject.worst_first();
-    if !metrics.is_empty() {
-        text += &table(&metrics, colour);
-        text.push('\n');
-    }
-    let mut told = false;
-    for obstacle in &judgement.obstacles {
-        text += &format!("{}\n", words::obstacle(obstacle, subject.config));
-        told = true;
-    }
-    for metric in &metrics {
-        if let Some(why) = words::why(subject, metric) {
-            text += &format!("{}: {why}\n", label(&metric.name));
-            told = true;
-        }
-    }
-    for step in &judgement.unknown_steps {
-        text += &format!("{}\n", words::unknown_step(step, subject.config));
-        told = true;
-    }
-    if told {
-        text.push('\n');
-    }
-    text + &words::conclusion(subject) + "\n"
+/// How a text is to look.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct TextForm {
+    /// Whether the reader sees colours.
+    pub colour: bool,
+    /// Columns of the reader's terminal; `None` takes eighty.
+    pub columns: Option<usize>,
+    /// Whether the windows of every metric are listed.
+    pub explain: bool,
 }
 
-fn table(metrics: &[&MetricJudgement], colour: bool) -> String {
-    let mut table = Table::new();
-    table.load_style(presets::NOTHING).set_header([
-        "status",
-        "metric",
-        "candidate",
-        "runs",
-        "mean",
-        "deviation",
-        "limit",
-        "change",
-        "",
-    ]);
-    if colour {
-        table.enforce_styling();
+/// The verdict, the metrics, and why they are as they are.
+pub fn text(verdict: &Verdict<'_>, form: TextForm) -> String {
+    let columns = form.columns.unwrap_or(COLUMNS).max(60);
+    let mut parts = vec![head(verdict, columns)];
+    parts.push(table(verdict, form, columns));
+    parts.push(reasons(verdict, columns));
+    parts.extend(verdict.advice.iter().map(|advice| {
+        let what = wrap::wrapped(&advice.what, columns, "");
+        format!("{what}\n\n{}", advice.lines)
+    }));
+    if form.explain {
+        parts.push(super::explained::text(verdict));
+    }
+    parts.retain(|part| !part.is_empty());
+    parts.join("\n")
+}
+
+fn head(verdict: &Verdict<'_>, columns: usize) -> String {
+    // The first line says all, however long it is: a script may read it alone.
+    let about = wrap::wrapped(&words::about_line(&verdict.about), columns, "  ");
+    format!("{}\n{about}\n", verdict.summary())
+}
+
+/// A line of the table.
+struct Line {
+    status: Option<Status>,
+    cells: [String; 5],
+}
+
+fn table(verdict: &Verdict<'_>, form: TextForm, columns: usize) -> String {
+    let mut lines = vec![Line {
+        status: None,
+        cells: ["status", "metric", "value", "change", "allowed"].map(str::to_owned),
+    }];
+    let mut folded = Vec::new();
+    let mut rows = verdict.rows.as_slice();
+    while let Some(first) = rows.first() {
+        let count = rows
+            .iter()
+            .take_while(|row| row.status == first.status)
+            .count();
+        let (of_status, rest) = rows.split_at(count);
+        rows = rest;
+        let shown = if form.explain {
+            count
+        } else {
+            most(first.status)
+        };
+        for row in of_status.iter().take(shown) {
+            lines.extend(row_lines(row));
+        }
+        if count > shown && first.status != Status::Skipped {
+            let what = match first.status {
+                Status::Pass => "unchanged",
+                status => words::status(status),
+            };
+            folded.push(wrap::more(count - shown, what) + "\n");
+        }
+    }
+    folded.extend(skipped(verdict, columns));
+    let table = if lines.len() > 1 {
+        laid_out(&lines, form, columns)
     } else {
-        table.force_no_tty();
-    }
-    for column in NUMBERS {
-        if let Some(column) = table.column_mut(column) {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-    }
-    if let Some(first) = table.column_mut(0) {
-        first.set_padding((0, 1));
-    }
-    for metric in metrics {
-        for row in rows(metric) {
-            table.add_row(row);
-        }
-    }
-    let lines = table.lines().map(|line| line.trim_end().to_owned() + "\n");
-    lines.collect()
-}
-
-/// One row a window; the first names the metric.
-fn rows(metric: &MetricJudgement) -> Vec<Vec<Cell>> {
-    let status = metric.finding.status();
-    let named = [
-        coloured(Cell::new(words::status(status)), status),
-        Cell::new(label(&metric.name)),
-        Cell::new(metric.candidate.map_or_else(number::dash, number::value)),
-    ];
-    let mut windows: Vec<Option<&Comparison>> = distinct(&metric.comparisons).map(Some).collect();
-    if windows.is_empty() {
-        windows.push(None);
-    }
-    let unnamed = || [Cell::new(""), Cell::new(""), Cell::new("")];
-    let mut named = Some(named);
-    let row = |window: Option<&Comparison>| {
-        let first = named.take().unwrap_or_else(unnamed);
-        first
-            .into_iter()
-            .chain(numbers(window).map(Cell::new))
-            .collect()
+        String::new()
     };
-    windows.into_iter().map(row).collect()
+    table + &folded.concat()
 }
 
-fn numbers(window: Option<&Comparison>) -> [String; 6] {
-    let Some(window) = window else {
-        return std::array::from_fn(|_| number::dash());
-    };
-    [
-        window.n.to_string(),
-        number::computed(window.mean),
-        window
-            .standard_deviation
-            .map_or_else(number::dash, number::computed),
-        number::computed(window.limit),
-        number::change(window.change),
-        number::percent(window.change_percent),
-    ]
-}
-
-fn coloured(cell: Cell, status: Status) -> Cell {
+/// How many metrics of a status have a line.
+fn most(status: Status) -> usize {
     match status {
-        Status::Regression => cell.fg(Color::Red),
-        Status::Missing | Status::Insufficient => cell.fg(Color::Yellow),
-        Status::Improved => cell.fg(Color::Green),
-        Status::Accepted => cell.fg(Color::Cyan),
-        Status::Pass | Status::Skipped => cell,
+        Status::Regression => usize::MAX,
+        Status::Pass => UNCHANGED_SHOWN,
+        Status::Skipped => 0,
+        _ => OTHERS_SHOWN,
     }
+}
+
+/// The metrics that are not judged, a line for each reason.
+fn skipped(verdict: &Verdict<'_>, columns: usize) -> Vec<String> {
+    let config = verdict.about.config;
+    let class = &verdict.judgement.host_class;
+    let kinds = [
+        (
+            Skip::HostClass,
+            format!(
+                "wall-clock, not judged: {config} names no host class `{class}` under [wallclock]"
+            ),
+        ),
+        (Skip::Shown, "only shown".to_owned()),
+        (Skip::Ignored, format!("ignored by {config}")),
+    ];
+    kinds
+        .iter()
+        .filter_map(|(skip, what)| {
+            let count = verdict.skipped(*skip);
+            let text = format!("{} {what}", words::metrics(count));
+            (count > 0).then(|| wrap::wrapped(&text, columns, "  ") + "\n")
+        })
+        .collect()
+}
+
+/// The line of a metric, and one for each window where these disagree.
+fn row_lines(row: &Row<'_>) -> Vec<Line> {
+    let mut lines = vec![Line {
+        status: Some(row.status),
+        cells: [
+            words::status(row.status).to_owned(),
+            row.name.clone(),
+            row.value.clone(),
+            row.change.clone(),
+            row.allowed.clone(),
+        ],
+    }];
+    let is_unsteady = row.metric.finding == Finding::Unsteady;
+    if is_unsteady || windows_disagree(row.metric) {
+        let windows = distinct(&row.metric.windows);
+        lines.extend(windows.flat_map(|window| window_lines(row, window)));
+    }
+    lines
+}
+
+fn window_lines(row: &Row<'_>, window: &WindowJudgement) -> Vec<Line> {
+    let line = |comparison: &Comparison, of: &str| Line {
+        status: None,
+        cells: [
+            String::new(),
+            format!("  {} runs{of}", comparison.n),
+            number::computed(comparison.mean),
+            change(comparison),
+            allowed(row.metric, comparison),
+        ],
+    };
+    let mut lines = vec![line(&window.all, "")];
+    if window.without_outliers.is_some() {
+        lines.push(line(shown(window), ", without outliers"));
+    }
+    lines
+}
+
+/// The table in columns, as wide as the reader has room for.
+fn laid_out(lines: &[Line], form: TextForm, columns: usize) -> String {
+    let width = |column: usize| {
+        let cells = lines.iter().map(|line| line.cells[column].chars().count());
+        cells.max().unwrap_or_default()
+    };
+    let mut widths: [usize; 5] = std::array::from_fn(width);
+    let others: usize = [0, 2, 3, 4].iter().map(|&column| widths[column]).sum();
+    let gaps = 2 * (widths.len() - 1);
+    let room = columns.saturating_sub(others + gaps);
+    widths[1] = widths[1].min(room.max(NARROWEST_NAME));
+    let mut text = String::new();
+    for line in lines {
+        let cell = |column: usize| {
+            let cell = wrap::elided(&line.cells[column], widths[column]);
+            wrap::padded(&cell, widths[column], column >= 2)
+        };
+        let [status, rest @ ..] = std::array::from_fn::<String, 5, _>(cell);
+        let status = match line.status.filter(|_| form.colour) {
+            Some(found) => coloured(&status, found),
+            None => status,
+        };
+        let row = format!("{status}  {}", rest.join("  "));
+        text += row.trim_end();
+        text.push('\n');
+    }
+    text
+}
+
+/// Obstacles, the reasons of what is not as it was, and notes.
+fn reasons(verdict: &Verdict<'_>, columns: usize) -> String {
+    let mut lines: Vec<String> = verdict.obstacles.clone();
+    let told = |row: &&Row<'_>| {
+        !matches!(
+            row.status,
+            Status::Pass | Status::Skipped | Status::Improved | Status::New
+        )
+    };
+    let mut reasons: Vec<String> = verdict
+        .rows
+        .iter()
+        .filter(told)
+        .filter_map(|row| Some(format!("{}: {}", row.name, row.why.as_ref()?)))
+        .collect();
+    let more = reasons.len().saturating_sub(REASONS_SHOWN);
+    reasons.truncate(REASONS_SHOWN);
+    lines.extend(reasons);
+    if more > 0 {
+        lines.push(wrap::more(more, "reasons; --json has them all"));
+    }
+    lines.extend(verdict.notes.iter().map(|note| format!("note: {note}")));
+    let wrapped = lines
+        .iter()
+        .map(|line| wrap::wrapped(line, columns, "  ") + "\n");
+    wrapped.collect()
+}
+
+/// A status in its colour.
+fn coloured(text: &str, status: Status) -> String {
+    let code = match status {
+        Status::Regression => 31,
+        Status::Missing | Status::Unsteady | Status::Insufficient | Status::Warning => 33,
+        Status::Improved => 32,
+        Status::Accepted | Status::New => 36,
+        Status::Pass | Status::Skipped => return text.to_owned(),
+    };
+    format!("\u{1b}[{code}m{text}\u{1b}[0m")
 }

@@ -3,6 +3,7 @@
 pub(crate) mod logging;
 pub(crate) mod shown;
 mod tame;
+pub(crate) mod width;
 
 use std::fmt;
 use std::io::{self, Write as _};

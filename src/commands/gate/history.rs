@@ -6,13 +6,19 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 
-use super::{Question, document};
+use super::judging::Question;
+use super::{document, nearest};
 
 use crate::api::{HistoryAnswer, MetricPoints, PointBody};
 use crate::client::{Client, Window};
-use crate::domain::{HostClass, MetricKey, MetricName, Pipeline, Repo, Series};
+use crate::domain::{
+    CommitSha, HostClass, MetricKey, MetricName, Pipeline, Repo, RunDate, Series, Tag,
+};
 use crate::files::input::Input;
-use crate::judge::{Candidate, History, HistoryPoint, MetricHistory};
+use crate::judge::{
+    Candidate, History, HistoryPoint, LeftOut, LeftOutRun, MetricHistory, Nearby, Position, Renamed,
+};
+use crate::provenance;
 use crate::terminal::shown;
 use crate::terminal::tame;
 
@@ -34,21 +40,23 @@ pub(super) struct Saved {
     pub(super) history: History,
 }
 
-/// Reads saved histories, which are all of the document's series.
-pub(super) fn read(files: &[PathBuf], question: &Question<'_>) -> anyhow::Result<Saved> {
-    let mut windows = Windows::new(question.pipeline, question.change.repo.as_ref());
+/// Reads saved histories, which are all of the document's series, or of the workload that it was
+/// called before.
+pub(super) fn read(question: &Question<'_>) -> anyhow::Result<Saved> {
+    let mut windows = Windows::new(&question.past.pipeline, question.change.repo.as_ref());
     let mut series: Option<Series> = question
         .change
         .branch
         .clone()
         .map(|branch| document::series(question.document, branch));
-    for path in files {
+    for path in &question.past.history {
         for answer in read_answers(path)? {
             let found = &answer.series;
             let wanted = series
                 .get_or_insert_with(|| document::series(question.document, found.branch.clone()));
+            let is_before = renamed_from(question, wanted).any(|before| before == *found);
             anyhow::ensure!(
-                wanted == found,
+                wanted == found || is_before,
                 "{} is the history of {found}, and the document is of {wanted}",
                 shown::path(path)
             );
@@ -56,10 +64,76 @@ pub(super) fn read(files: &[PathBuf], question: &Question<'_>) -> anyhow::Result
         }
     }
     let series = series.context("the history is empty")?;
-    Ok(Saved {
-        series,
-        history: windows.into_history(),
+    let nearby = windows.other_repos(&series);
+    let mut history = windows.into_history();
+    if history
+        .metrics
+        .iter()
+        .all(|metric| metric.points.is_empty())
+    {
+        history.nearby = nearby.into_iter().collect();
+    }
+    Ok(Saved { series, history })
+}
+
+/// The series that a renamed workload had before.
+fn renamed_from<'q>(
+    question: &'q Question<'_>,
+    series: &'q Series,
+) -> impl Iterator<Item = Series> + 'q {
+    let renames = question.policy.renamed.iter();
+    renames.filter_map(|rename| match &rename.what {
+        Renamed::Workload { from, to } if *to == series.workload => Some(Series {
+            workload: from.clone(),
+            ..series.clone()
+        }),
+        _ => None,
     })
+}
+
+/// Where the windows end, by a saved history.
+pub(super) fn saved_base(
+    question: &Question<'_>,
+    history: &History,
+) -> anyhow::Result<Option<Position>> {
+    let Some(base) = &question.past.base else {
+        return Ok(None);
+    };
+    match history.position_of(base) {
+        Some(position) => Ok(Some(position)),
+        None => position_by_git(base).map(Some),
+    }
+}
+
+/// Where the windows end: at the newest run of the base, or else at its date in the checkout.
+pub(super) async fn base(
+    client: &Client,
+    candidate: &Candidate,
+    question: &Question<'_>,
+) -> anyhow::Result<Option<Position>> {
+    let Some(base) = &question.past.base else {
+        return Ok(None);
+    };
+    let mut query = series_query(&candidate.series);
+    query.push(("commit_sha", base.to_string()));
+    query.push(("tag", String::new()));
+    query.push(("succeeded", "true".to_owned()));
+    query.push(("pipeline", question.past.pipeline.to_string()));
+    let page = client.runs(&query).await?;
+    let positions = page.runs.iter().filter_map(|run| {
+        let run = listed(run)?;
+        Some((run.run_date, run.run_id))
+    });
+    match positions.max() {
+        Some(position) => Ok(Some(position)),
+        None => position_by_git(base).map(Some),
+    }
+}
+
+fn position_by_git(base: &CommitSha) -> anyhow::Result<Position> {
+    let date = provenance::commit_date(base)
+        .map_err(|why| anyhow::anyhow!("the base {base} has no run in this series, and {why}"))?;
+    Ok((date, i64::MAX))
 }
 
 /// The answers in a file: one, or several one after the other.
@@ -78,36 +152,70 @@ fn read_answers(path: &Path) -> anyhow::Result<Vec<HistoryAnswer>> {
     Ok(answers)
 }
 
-/// Fetches the windows of `candidate`.
-///
-/// One request brings every metric of the newest runs, those that the document lacks among them;
-/// only where that is a great many points it takes several. A metric that is not in each of these
-/// runs is asked for again, by name, if there are older runs; so is a clock's, whose runs must be
-/// of one class of hosts.
+/// Fetches the windows of `candidate`, and what else is to be told of its series.
 pub(super) async fn fetch(
     client: &Client,
     candidate: &Candidate,
     question: &Question<'_>,
 ) -> anyhow::Result<History> {
     let repo = question.change.repo.as_ref();
-    let mut windows = Windows::new(question.pipeline, repo);
+    let mut windows = Windows::new(&question.past.pipeline, repo);
+    fetch_series(client, candidate, &candidate.series, question, &mut windows).await?;
+    for before in renamed_from(question, &candidate.series) {
+        fetch_series(client, candidate, &before, question, &mut windows).await?;
+    }
+    let mut history = windows.into_history();
+    if history
+        .metrics
+        .iter()
+        .all(|metric| metric.points.is_empty())
+    {
+        let known = client.series(&[]).await?;
+        history.nearby = nearest::find(&candidate.series, repo, &known.series);
+    }
+    if question.explained {
+        history.left_out = left_out(client, candidate, question).await?;
+    }
+    Ok(history)
+}
+
+/// Fetches the windows of one series.
+///
+/// One request brings every metric of the newest runs, those that the document lacks among them;
+/// only where that is a great many points it takes several. A metric that is not in each of these
+/// runs is asked for again, by name, if there are older runs; so is a clock's, whose runs must be
+/// of one class of hosts.
+async fn fetch_series(
+    client: &Client,
+    candidate: &Candidate,
+    series: &Series,
+    question: &Question<'_>,
+    windows: &mut Windows<'_>,
+) -> anyhow::Result<()> {
     // One more than a window takes: the candidate's own run may be among them.
     let largest = question.policy.windows.largest();
     let limit = largest.saturating_add(1).min(MAX_LIMIT);
     let metrics = u32::try_from(candidate.metrics.len()).unwrap_or(u32::MAX);
     let page = limit.min((POINTS_A_REQUEST / metrics.max(1)).max(1));
-    let base = query(&candidate.series, repo, question.pipeline);
+    let mut base = query(
+        series,
+        question.change.repo.as_ref(),
+        &question.past.pipeline,
+    );
+    if let Some((date, _)) = candidate.base {
+        base.push(("before", second_after(date)?));
+    }
 
     let mut next = None;
     for _ in 0..limit.div_ceil(page) {
         let mut query = base.clone();
         query.push(("limit", page.to_string()));
         query.extend(next.map(|cursor| ("cursor", cursor)));
-        let newest = page_of(client, &candidate.series, &query).await?;
+        let newest = page_of(client, series, &query).await?;
         windows.add(newest.metrics)?;
         next = newest.next;
         if next.is_none() {
-            return Ok(windows.into_history());
+            return Ok(());
         }
     }
     for (host_class, keys) in windows.short(candidate, limit) {
@@ -120,10 +228,84 @@ pub(super) async fn fetch(
                     .iter()
                     .map(|class| ("host_class", class.to_string())),
             );
-            windows.add(page_of(client, &candidate.series, &query).await?.metrics)?;
+            windows.add(page_of(client, series, &query).await?.metrics)?;
         }
     }
-    Ok(windows.into_history())
+    Ok(())
+}
+
+/// The bound that has a run of this date before it.
+fn second_after(date: RunDate) -> anyhow::Result<String> {
+    let next = date.timestamp().checked_add(1);
+    let next = next.and_then(|seconds| chrono::DateTime::from_timestamp(seconds, 0));
+    let next = next.context("the base has a date without a second after it")?;
+    Ok(next.to_rfc3339_opts(chrono::SecondsFormat::Secs, true))
+}
+
+/// The newest runs of a series that are in no window, and why.
+async fn left_out(
+    client: &Client,
+    candidate: &Candidate,
+    question: &Question<'_>,
+) -> anyhow::Result<Vec<LeftOutRun>> {
+    let largest = question.policy.windows.largest();
+    let mut query = series_query(&candidate.series);
+    query.push(("limit", largest.saturating_mul(2).min(1_000).to_string()));
+    if let Some((date, _)) = candidate.base {
+        query.push(("before", second_after(date)?));
+    }
+    let page = client.runs(&query).await?;
+    let left_out = page.runs.iter().filter_map(|run| {
+        let run = listed(run)?;
+        let why = run.reason_against(question)?;
+        Some(LeftOutRun {
+            run_id: run.run_id,
+            run_date: run.run_date,
+            commit: run.commit_sha,
+            why,
+        })
+    });
+    Ok(left_out.collect())
+}
+
+/// A run of a list, as far as it matters here.
+#[derive(serde::Deserialize)]
+struct ListedRun {
+    run_id: i64,
+    run_date: RunDate,
+    commit_sha: CommitSha,
+    tag: Tag,
+    repo: Repo,
+    pipeline: Pipeline,
+    succeeded: bool,
+    /// That it was taken back, and why.
+    #[serde(default)]
+    voided: Option<serde::de::IgnoredAny>,
+}
+
+fn listed(run: &serde_json::value::RawValue) -> Option<ListedRun> {
+    serde_json::from_str(run.get()).ok()
+}
+
+impl ListedRun {
+    /// Why no value of the run is in a window; `None` where they are.
+    fn reason_against(&self, question: &Question<'_>) -> Option<LeftOut> {
+        if self.voided.is_some() {
+            return Some(LeftOut::Voided);
+        }
+        if !self.succeeded {
+            return Some(LeftOut::Failed);
+        }
+        if !self.tag.as_str().is_empty() {
+            return Some(LeftOut::Reference(self.tag.to_string()));
+        }
+        let repo = question.change.repo.as_ref();
+        if repo.is_some_and(|repo| *repo != self.repo) {
+            return Some(LeftOut::OtherRepo(self.repo.clone()));
+        }
+        (self.pipeline != question.past.pipeline)
+            .then(|| LeftOut::OtherPipeline(self.pipeline.clone()))
+    }
 }
 
 /// A page of the history of `series`. That of another, such as a cache may give, would judge the
@@ -145,16 +327,24 @@ async fn page_of(
 }
 
 /// The parameters, as the service names them.
-fn query(series: &Series, repo: Option<&Repo>, pipeline: &Pipeline) -> Vec<(&'static str, String)> {
-    let mut query = vec![
+pub(super) fn query(
+    series: &Series,
+    repo: Option<&Repo>,
+    pipeline: &Pipeline,
+) -> Vec<(&'static str, String)> {
+    let mut query = series_query(series);
+    query.push(("pipeline", pipeline.to_string()));
+    query.extend(repo.map(|repo| ("repo", repo.to_string())));
+    query
+}
+
+fn series_query(series: &Series) -> Vec<(&'static str, String)> {
+    vec![
         ("workload", series.workload.to_string()),
         ("branch", series.branch.to_string()),
         ("arch", series.arch.to_string()),
         ("distro", series.distro.to_string()),
-        ("pipeline", pipeline.to_string()),
-    ];
-    query.extend(repo.map(|repo| ("repo", repo.to_string())));
-    query
+    ]
 }
 
 /// Keys in as many lists as it takes to keep each request short, with `most` of them at most.
@@ -177,31 +367,46 @@ fn in_requests(keys: BTreeSet<MetricKey>, most: usize) -> Vec<Vec<MetricKey>> {
 }
 
 /// The points that count, by metric and by run: what comes twice counts once.
-struct Windows<'a> {
+pub(super) struct Windows<'a> {
     pipeline: &'a Pipeline,
     repo: Option<&'a Repo>,
     metrics: BTreeMap<MetricName, (bool, BTreeMap<i64, HistoryPoint>)>,
+    /// Runs that do not count, each with the reason.
+    left_out: BTreeMap<i64, LeftOutRun>,
 }
 
 impl<'a> Windows<'a> {
-    fn new(pipeline: &'a Pipeline, repo: Option<&'a Repo>) -> Self {
+    pub(super) fn new(pipeline: &'a Pipeline, repo: Option<&'a Repo>) -> Self {
         Self {
             pipeline,
             repo,
             metrics: BTreeMap::new(),
+            left_out: BTreeMap::new(),
         }
     }
 
     /// Takes what belongs in a window: live runs that were merged and succeeded. A run that is there
     /// twice must be the same: of two services' runs of one number, one would be lost.
-    fn add(&mut self, metrics: Vec<MetricPoints>) -> anyhow::Result<()> {
+    pub(super) fn add(&mut self, metrics: Vec<MetricPoints>) -> anyhow::Result<()> {
         for metric in metrics {
             let name = MetricName {
                 metric_key: metric.metric_key,
                 dim_key: metric.dim_key,
             };
-            let mut counted = metric.points;
-            counted.retain(|point| self.counts(point));
+            let mut counted = Vec::with_capacity(metric.points.len());
+            for point in metric.points {
+                match self.reason_against(&point) {
+                    None => counted.push(point),
+                    Some(why) => {
+                        self.left_out.entry(point.run_id).or_insert(LeftOutRun {
+                            run_id: point.run_id,
+                            run_date: point.run_date,
+                            commit: point.commit_sha,
+                            why,
+                        });
+                    }
+                }
+            }
             let (_, points) = self
                 .metrics
                 .entry(name.clone())
@@ -224,11 +429,40 @@ impl<'a> Windows<'a> {
         Ok(())
     }
 
-    fn counts(&self, point: &PointBody) -> bool {
-        point.succeeded
-            && point.tag.as_str().is_empty()
-            && point.pipeline == *self.pipeline
-            && self.repo.is_none_or(|repo| point.repo == *repo)
+    /// Why a point does not count; `None` where it does.
+    fn reason_against(&self, point: &PointBody) -> Option<LeftOut> {
+        if !point.succeeded {
+            return Some(LeftOut::Failed);
+        }
+        if !point.tag.as_str().is_empty() {
+            return Some(LeftOut::Reference(point.tag.to_string()));
+        }
+        if self.repo.is_some_and(|repo| point.repo != *repo) {
+            return Some(LeftOut::OtherRepo(point.repo.clone()));
+        }
+        (point.pipeline != *self.pipeline).then(|| LeftOut::OtherPipeline(point.pipeline.clone()))
+    }
+
+    /// The series itself, where its runs are of other repositories: it has runs, and is not young.
+    fn other_repos(&self, series: &Series) -> Option<Nearby> {
+        let mut repos: Vec<Repo> = self
+            .left_out
+            .values()
+            .filter_map(|run| match &run.why {
+                LeftOut::OtherRepo(repo) => Some(repo.clone()),
+                _ => None,
+            })
+            .collect();
+        repos.sort();
+        repos.dedup();
+        let found: Vec<&str> = repos.iter().map(Repo::as_str).collect();
+        let differs = format!("repo {}, not {}", found.join(", "), self.repo?);
+        (!repos.is_empty()).then(|| Nearby {
+            series: series.clone(),
+            differs: vec![differs],
+            repos: repos.clone(),
+            is_slip: true,
+        })
     }
 
     /// The metrics of the document with fewer points than a whole window, and the class of hosts
@@ -258,14 +492,36 @@ impl<'a> Windows<'a> {
         short
     }
 
-    fn into_history(self) -> History {
+    /// Takes saved histories, which are all of one series.
+    pub(super) fn add_files(&mut self, files: &[PathBuf]) -> anyhow::Result<Series> {
+        let mut series: Option<Series> = None;
+        for path in files {
+            for answer in read_answers(path)? {
+                let wanted = series.get_or_insert_with(|| answer.series.clone());
+                anyhow::ensure!(
+                    *wanted == answer.series,
+                    "{} is the history of {}, and another file is of {wanted}",
+                    shown::path(path),
+                    answer.series
+                );
+                self.add(answer.metrics)?;
+            }
+        }
+        series.context("the history is empty")
+    }
+
+    pub(super) fn into_history(self) -> History {
         let metrics = self.metrics.into_iter();
         let metrics = metrics.map(|(name, (wallclock, points))| MetricHistory {
             name,
             wallclock,
             points: points.into_values().collect(),
         });
-        metrics.collect()
+        History {
+            metrics: metrics.collect(),
+            left_out: self.left_out.into_values().collect(),
+            nearby: Vec::new(),
+        }
     }
 }
 
@@ -275,6 +531,7 @@ fn into_point(point: PointBody) -> HistoryPoint {
         run_date: point.run_date,
         commit: point.commit_sha,
         host_class: point.host_class,
+        parameters: None,
         value: point.value,
     }
 }

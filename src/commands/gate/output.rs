@@ -8,7 +8,7 @@ use clap::Args;
 
 use crate::commands::print;
 use crate::files::whole_file;
-use crate::report::{self, Subject};
+use crate::report::{self, NothingMeasured, TextForm, Verdict};
 use crate::terminal::shown;
 
 /// The forms that are asked for.
@@ -63,25 +63,67 @@ impl Reports {
         Ok(())
     }
 
+    /// Whether a report for programs is asked for.
+    pub(super) fn has_json(&self) -> bool {
+        self.json.is_some()
+    }
+
     /// Writes every report, the one for standard output last.
-    pub(super) fn write(&self, subject: &Subject<'_>) -> anyhow::Result<()> {
+    pub(super) fn write(&self, verdict: &Verdict<'_>, form: TextForm) -> anyhow::Result<()> {
+        self.write_each(&Forms {
+            markdown: &|| Ok(report::markdown(verdict)),
+            json: &|| Ok(report::json(verdict)?),
+            junit: &|| Ok(report::junit(verdict)?),
+            openmetrics: &|| Ok(report::openmetrics(verdict)),
+            text: &|| Ok(report::text(verdict, form)),
+        })
+    }
+
+    /// Writes every report of a job that was told that nothing was measured.
+    pub(super) fn write_nothing(&self, nothing: &NothingMeasured) -> anyhow::Result<()> {
+        self.write_each(&Forms {
+            markdown: &|| Ok(report::markdown_of_nothing(nothing)),
+            json: &|| Ok(report::json_of_nothing(nothing)?),
+            junit: &|| Ok(report::junit_of_nothing(nothing)?),
+            openmetrics: &|| Ok("# EOF\n".to_owned()),
+            text: &|| Ok(nothing.text()),
+        })
+    }
+
+    fn write_each(&self, forms: &Forms<'_>) -> anyhow::Result<()> {
         let mut on_stdout = None;
-        let mut write =
-            |target: &Option<PathBuf>, text: &dyn Fn() -> anyhow::Result<String>| match target {
-                None => Ok(()),
-                Some(path) if is_stdout(path) => {
-                    on_stdout = Some(text()?);
-                    Ok(())
-                }
-                Some(path) => whole_file::write(path, &text()?),
-            };
-        write(&self.markdown, &|| Ok(report::markdown(subject)))?;
-        write(&self.json, &|| Ok(report::json(subject)?))?;
-        write(&self.junit, &|| Ok(report::junit(subject)?))?;
-        write(&self.openmetrics, &|| Ok(report::openmetrics(subject)))?;
-        print(&on_stdout.unwrap_or_else(|| report::text(subject, has_colour())))?;
+        let targets = [
+            (&self.markdown, forms.markdown),
+            (&self.json, forms.json),
+            (&self.junit, forms.junit),
+            (&self.openmetrics, forms.openmetrics),
+        ];
+        for (target, form) in targets {
+            match target {
+                None => {}
+                Some(path) if is_stdout(path) => on_stdout = Some(form()?),
+                Some(path) => whole_file::write(path, &form()?)?,
+            }
+        }
+        let text = match on_stdout {
+            Some(text) => text,
+            None => (forms.text)()?,
+        };
+        print(&text)?;
         Ok(())
     }
+}
+
+/// A form of a report, made when it is wanted.
+type Form<'a> = &'a dyn Fn() -> anyhow::Result<String>;
+
+/// The forms that a report can have.
+struct Forms<'a> {
+    markdown: Form<'a>,
+    json: Form<'a>,
+    junit: Form<'a>,
+    openmetrics: Form<'a>,
+    text: Form<'a>,
 }
 
 /// Whether both name one file, as far as can be told before it is there.
@@ -95,7 +137,7 @@ fn is_stdout(path: &Path) -> bool {
 }
 
 /// Colour is for a terminal whose reader has not said no to it (<https://no-color.org>).
-fn has_colour() -> bool {
+pub(super) fn has_colour() -> bool {
     let refused = env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     !refused && io::stdout().is_terminal()
 }

@@ -1,6 +1,6 @@
 //! `perf-tracking history`: reads windows of a series.
 
-mod pages;
+pub(in crate::commands) mod pages;
 
 use std::io;
 use std::str::FromStr;

@@ -7,7 +7,7 @@ use crate::client::{Answer, Client, ClientError, Window};
 use crate::domain::{DimKey, MetricKey};
 
 /// A question and the place that was reached in its answer.
-pub(super) struct Pages<'a> {
+pub(in crate::commands) struct Pages<'a> {
     client: &'a Client,
     window: Window,
     query: Vec<(&'static str, String)>,
@@ -16,7 +16,7 @@ pub(super) struct Pages<'a> {
 }
 
 impl<'a> Pages<'a> {
-    pub(super) fn new(
+    pub(in crate::commands) fn new(
         client: &'a Client,
         window: Window,
         query: Vec<(&'static str, String)>,
@@ -29,12 +29,15 @@ impl<'a> Pages<'a> {
         }
     }
 
-    pub(super) async fn first(&self) -> Result<Answer<HistoryAnswer>, ClientError> {
+    pub(in crate::commands) async fn first(&self) -> Result<Answer<HistoryAnswer>, ClientError> {
         self.client.window(self.window, &self.query).await
     }
 
     /// The page that starts at `cursor`.
-    pub(super) async fn after(&mut self, cursor: String) -> anyhow::Result<Answer<HistoryAnswer>> {
+    pub(in crate::commands) async fn after(
+        &mut self,
+        cursor: String,
+    ) -> anyhow::Result<Answer<HistoryAnswer>> {
         anyhow::ensure!(
             self.followed.insert(cursor.clone()),
             "the answer has no end: a page leads back to one that was read before; check --server \
@@ -46,7 +49,10 @@ impl<'a> Pages<'a> {
     }
 
     /// `first` and all that follows it as one answer, without a `next`.
-    pub(super) async fn rest_of(&mut self, first: HistoryAnswer) -> anyhow::Result<HistoryAnswer> {
+    pub(in crate::commands) async fn rest_of(
+        &mut self,
+        first: HistoryAnswer,
+    ) -> anyhow::Result<HistoryAnswer> {
         let mut next = first.next;
         let mut metrics = BTreeMap::new();
         add(&mut metrics, first.metrics);
