@@ -4,7 +4,7 @@ use super::super::policy::Policy;
 use super::super::window::{Fraction, Multiple, Worse};
 use super::*;
 use crate::domain::{DimKey, Metric, MetricName, Parameters, Series};
-use crate::judge::Status;
+use crate::judge::{Conclusion, Status};
 
 fn rule(floor: &str) -> Rule {
     Rule {
@@ -111,14 +111,8 @@ impl Chance {
 
 const WINDOWS: usize = 10_000;
 
-/// How many of ten thousand candidates, each of the noise of its window, are unsteady.
-fn unsteady(runs: usize, deviation: f64, mut noise: impl FnMut(&mut Chance) -> f64) -> usize {
-    let mut chance = Chance(20_261_130);
-    let mut draw = || value(1000.0 * (1.0 + deviation * noise(&mut chance)));
-    let name = |number: usize| MetricName {
-        metric_key: format!("noise.{number}").parse().unwrap(),
-        dim_key: DimKey::scalar(),
-    };
+/// A build of so many metrics, and the history that it is held against, all of one noise.
+fn build(metrics: usize, runs: usize, mut draw: impl FnMut() -> Value) -> (Candidate, History) {
     let point = |run: usize| HistoryPoint {
         run_id: i64::try_from(run).unwrap(),
         run_date: format!("2026-01-{:02}T00:00:00Z", run + 1).parse().unwrap(),
@@ -128,13 +122,16 @@ fn unsteady(runs: usize, deviation: f64, mut noise: impl FnMut(&mut Chance) -> f
         value: Value::ZERO,
     };
     let points: Vec<HistoryPoint> = (0..runs).map(point).collect();
-    let mut metrics = Vec::new();
+    let mut measured = Vec::new();
     let mut history = Vec::new();
-    for number in 0..WINDOWS {
-        let value = draw();
-        metrics.push(Metric {
-            name: name(number),
-            value,
+    for number in 0..metrics {
+        let name = MetricName {
+            metric_key: format!("noise.{number}").parse().unwrap(),
+            dim_key: DimKey::scalar(),
+        };
+        measured.push(Metric {
+            name: name.clone(),
+            value: draw(),
             wallclock: false,
         });
         let drawn = |point: &HistoryPoint| HistoryPoint {
@@ -142,7 +139,7 @@ fn unsteady(runs: usize, deviation: f64, mut noise: impl FnMut(&mut Chance) -> f
             ..point.clone()
         };
         history.push(MetricHistory {
-            name: name(number),
+            name,
             wallclock: false,
             points: points.iter().map(drawn).collect(),
         });
@@ -159,13 +156,43 @@ fn unsteady(runs: usize, deviation: f64, mut noise: impl FnMut(&mut Chance) -> f
         host_class: "callgrind".parse().unwrap(),
         succeeded: true,
         parameters: Parameters::new(),
-        metrics,
+        metrics: measured,
     };
-    let judgement = judge(&Policy::default(), &candidate, &History::from(history));
+    (candidate, History::from(history))
+}
+
+/// How many of ten thousand candidates, each of the noise of its window, are unsteady.
+fn unsteady(runs: usize, deviation: f64, mut noise: impl FnMut(&mut Chance) -> f64) -> usize {
+    let mut chance = Chance(20_261_130);
+    let draw = || value(1000.0 * (1.0 + deviation * noise(&mut chance)));
+    let (candidate, history) = build(WINDOWS, runs, draw);
+    let judgement = judge(&Policy::default(), &candidate, &history);
     let statuses = judgement.metrics.iter().map(|m| m.finding.status());
     statuses
         .filter(|&status| status == Status::Unsteady)
         .count()
+}
+
+/// How many of a thousand builds of twenty metrics fail, though nothing has changed.
+fn failed_builds(policy: &str, runs: usize) -> usize {
+    let policy = Policy::parse(policy).unwrap();
+    let mut chance = Chance(7);
+    let failed = (0..1000).filter(|_| {
+        let (candidate, history) = build(20, runs, || value(1000.0 + 10.0 * chance.normal()));
+        judge(&policy, &candidate, &history).conclusion() == Conclusion::Regression
+    });
+    failed.count()
+}
+
+/// With k = 3 noise fails a third of all builds of twenty metrics; with k = "auto" no more than the
+/// share that is allowed, which is 1 %.
+#[test]
+fn an_automatic_k_keeps_its_word() {
+    assert!(failed_builds("", 20) > 200);
+    for runs in [5, 20] {
+        let failed = failed_builds("window.k = \"auto\"", runs);
+        assert!(failed <= 15, "{runs} runs: {failed} of 1000");
+    }
 }
 
 /// Of 10,000 windows of twenty runs: none of normal noise, and at most 0.5 % of noise with heavy

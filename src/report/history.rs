@@ -156,7 +156,7 @@ const COLUMNS: [Column; 11] = [
     Column {
         title: VALUE,
         shown: Shown::Always,
-        cell: |row| row.point.value.to_string(),
+        cell: |row| super::number::value(row.point.value),
     },
     Column {
         title: "tag",
@@ -279,11 +279,11 @@ mod tests {
             &point(1, "2026-01-02", "7", ""),
         ]);
         let expected = "\
-date                  commit        metric                dim                                 value
-2026-01-03T00:00:00Z  000000000000  callgrind.ir                              9999999999999999.9999
-2026-01-02T00:00:00Z  000000000000  sysbench.latency_p95  threads=16;table=4                   1.25
-2026-01-02T00:00:00Z  000000000000  callgrind.ir                                               -0.5
-2026-01-02T00:00:00Z  000000000000  callgrind.ir                                                  7
+date                  commit        metric                dim                                      value
+2026-01-03T00:00:00Z  000000000000  callgrind.ir                              9,999,999,999,999,999.9999
+2026-01-02T00:00:00Z  000000000000  sysbench.latency_p95  threads=16;table=4                        1.25
+2026-01-02T00:00:00Z  000000000000  callgrind.ir                                                    -0.5
+2026-01-02T00:00:00Z  000000000000  callgrind.ir                                                       7
 ";
         assert_eq!(text_in(&answer, None), expected);
     }
@@ -296,9 +296,9 @@ date                  commit        metric                dim                   
         ]);
         for width in [1, 60, 80, 100] {
             let text = text_in(&answer, Some(width));
-            assert!(text.contains(" 9999999999999999.9999"), "{text}");
+            assert!(text.contains(" 9,999,999,999,999,999.9999"), "{text}");
             let longest = text.lines().map(str::len).max().unwrap();
-            assert!(longest <= usize::from(width.max(102)), "{width}:\n{text}");
+            assert!(longest <= usize::from(width.max(107)), "{width}:\n{text}");
         }
     }
 }

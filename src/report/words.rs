@@ -5,8 +5,8 @@ use super::{number, wrap};
 use crate::domain::{CommitSha, MetricName, Parameter, Series};
 use crate::judge::{
     AcceptedStep, Combine, Comparison, Conclusion, Finding, Gating, Judgement, K, LeftOut,
-    MetricJudgement, MetricRule, Obstacle, OnInsufficient, Policy, RuleOrigin, Skip, Status, Term,
-    UpTo, Worse, YoungLevel, accept,
+    MetricJudgement, MetricRule, Obstacle, OnInsufficient, Policy, RuleOrigin, Since, Skip, Status,
+    Term, UpTo, Worse, YoungLevel, accept,
 };
 use crate::terminal::tame;
 
@@ -149,8 +149,9 @@ pub(super) fn metrics(count: usize) -> String {
 pub(super) fn why(metric: &MetricJudgement, judgement: &Judgement, config: &str) -> Option<String> {
     let cut = metric.step.as_deref().map_or_else(String::new, |step| {
         format!(
-            "; the windows start at the step accepted in {}",
-            step_place(step, config)
+            "; the windows start at the step accepted in {} ({})",
+            step_place(step, config),
+            since(step)
         )
     });
     let text = match metric.finding {
@@ -311,6 +312,14 @@ fn rule_name(rule: &MetricRule, config: &str) -> String {
 
 fn step_place(step: &AcceptedStep, config: &str) -> String {
     format!("{} line {}", tame(config), step.line)
+}
+
+/// The first run of an accepted level, in short.
+fn since(step: &AcceptedStep) -> String {
+    match &step.since {
+        Since::Commit(sha) => format!("commit {}", short(sha.as_str())),
+        Since::Date(date) => day(*date),
+    }
 }
 
 /// What keeps a document from being judged.

@@ -54,11 +54,11 @@ async fn upload_three(shell: &Shell) {
 }
 
 const TABLE: &str = "\
-date                  commit        metric            dim                         value  change
-2026-11-03T09:00:00Z  cccccccccccc  callgrind.ir                  9999999999999999.9999  12, 3,4
-2026-11-02T09:00:00Z  bbbbbbbbbbbb  callgrind.ir                                   -0.5  12, 3,4
-2026-11-02T09:00:00Z  bbbbbbbbbbbb  sysbench.latency  threads=16                   1.25  12, 3,4
-2026-11-01T09:00:00Z  aaaaaaaaaaaa  callgrind.ir                                    100  12, 3,4
+date                  commit        metric            dim                              value  change
+2026-11-03T09:00:00Z  cccccccccccc  callgrind.ir                  9,999,999,999,999,999.9999  12, 3,4
+2026-11-02T09:00:00Z  bbbbbbbbbbbb  callgrind.ir                                        -0.5  12, 3,4
+2026-11-02T09:00:00Z  bbbbbbbbbbbb  sysbench.latency  threads=16                        1.25  12, 3,4
+2026-11-01T09:00:00Z  aaaaaaaaaaaa  callgrind.ir                                         100  12, 3,4
 ";
 
 const CSV_HEADER: &str = "workload,branch,arch,distro,run_date,commit_sha,metric_key,dim_key,value,wallclock,run_id,tag,change,patchset,repo,pipeline,host_class,succeeded\r\n";
@@ -75,8 +75,8 @@ async fn a_history_is_a_table_newest_first() {
         left.is(
             0,
             "\
-date                  commit        metric                        value  change
-2026-11-03T09:00:00Z  cccccccccccc  callgrind.ir  9999999999999999.9999  12, 3,4
+date                  commit        metric                             value  change
+2026-11-03T09:00:00Z  cccccccccccc  callgrind.ir  9,999,999,999,999,999.9999  12, 3,4
 ",
             "",
         );
@@ -117,9 +117,9 @@ async fn a_column_stands_where_rows_differ_in_it() {
         left.is(
         0,
         "\
-date                  commit        metric                        value  tag    change   outcome  pipeline  host class
-2026-11-30T09:00:00Z  0123456789ab  callgrind.ir             1234567890  14.04           failed   check     box
-2026-11-03T09:00:00Z  cccccccccccc  callgrind.ir  9999999999999999.9999         12, 3,4           promote   callgrind
+date                  commit        metric                             value  tag    change   outcome  pipeline  host class
+2026-11-30T09:00:00Z  0123456789ab  callgrind.ir               1,234,567,890  14.04           failed   check     box
+2026-11-03T09:00:00Z  cccccccccccc  callgrind.ir  9,999,999,999,999,999.9999         12, 3,4           promote   callgrind
 ",
         "",
     );
@@ -127,8 +127,8 @@ date                  commit        metric                        value  tag    
         left.is(
             0,
             "\
-date                  commit        metric             value  tag    outcome
-2026-11-30T09:00:00Z  0123456789ab  callgrind.ir  1234567890  14.04  failed
+date                  commit        metric                value  tag    outcome
+2026-11-30T09:00:00Z  0123456789ab  callgrind.ir  1,234,567,890  14.04  failed
 ",
             "",
         );

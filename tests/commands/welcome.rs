@@ -29,8 +29,8 @@ async fn the_first_look_works_as_printed() {
     .unwrap();
     let first = Shell::default().script(&lines).await;
     let table = "\
-date                  commit        metric             value
-2026-11-30T09:00:00Z  0123456789ab  callgrind.ir  1234567890
+date                  commit        metric                value
+2026-11-30T09:00:00Z  0123456789ab  callgrind.ir  1,234,567,890
 ";
     let stored = "run 1: perf on main, amd64, trixie at 0123456789ab\n";
     first.is(0, &format!("created {stored}{table}"), "");

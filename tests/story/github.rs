@@ -409,7 +409,11 @@ fn a_new_architecture_has_no_history(github: &GitHub<'_>) {
         }
     };
     let run = github.play_with(&Event::PullRequest(&ported), &measured_elsewhere);
-    let said = ["insufficient", "no run is there, 5 are needed", "undecided"];
+    let said = [
+        "insufficient",
+        "no run is there, 5 are needed",
+        "not judged: 8 of 8 metrics have no history; the nearest series with runs is",
+    ];
     run.assert_judged(3, &said);
 }
 
@@ -418,7 +422,8 @@ fn an_improvement_merges(github: &GitHub<'_>) -> String {
     let run = github.play(&Event::PullRequest(&github.project.propose(improve)));
     let said = [
         "improved  callgrind.ir ",
-        "passed: none of 8 metrics got worse, 2 improved",
+        "passed: none of 8 metrics got worse",
+        " improved",
     ];
     run.assert_judged(0, &said);
     let merged = github.project.merge(improve);
@@ -447,7 +452,7 @@ fn the_new_level_holds_once_its_step_is_accepted(github: &GitHub<'_>, improved: 
     github.project.merge(accept);
 
     let run = github.play(&Event::PullRequest(&github.project.propose(lose_half)));
-    let said = ["regression  callgrind.ir ", "the newest run", improved];
+    let said = ["regression  callgrind.ir ", &improved[..12]];
     run.assert_judged(1, &said);
 }
 

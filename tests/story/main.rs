@@ -10,7 +10,6 @@
 mod support;
 
 mod branch;
-mod comment;
 mod condition;
 mod github;
 mod gitlab;

@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 use serde::de::IgnoredAny;
 
 use super::files::Source;
-use crate::files::input::{MAX_RUN_BYTES, decoded};
+use crate::files::input::MAX_RUN_BYTES;
 
 /// One text, or why there is none.
 pub(super) struct Text {
@@ -23,11 +23,9 @@ pub(super) fn read(
     source: &Source,
     take: &mut dyn FnMut(Text) -> ControlFlow<()>,
 ) -> ControlFlow<()> {
-    let opened = match &source.path {
-        None => decoded(io::stdin().lock(), MAX_RUN_BYTES),
-        Some(path) => {
-            File::open(path).and_then(|file| decoded(BufReader::new(file), MAX_RUN_BYTES))
-        }
+    let opened: io::Result<Box<dyn BufRead>> = match &source.path {
+        None => Ok(Box::new(io::stdin().lock())),
+        Some(path) => File::open(path).map(|file| Box::new(BufReader::new(file)) as Box<_>),
     };
     match opened {
         Ok(input) if source.is_lines() => lines(&mut Lines::new(input), take),

@@ -137,7 +137,7 @@ fn arch_distance(one: &str, other: &str) -> Distance {
     let (one, other) = (one.to_lowercase(), other.to_lowercase());
     let is_same =
         |names: &&[&str]| names.contains(&one.as_str()) && names.contains(&other.as_str());
-    if one == other || SAME_ARCH.iter().any(|names| is_same(names)) {
+    if one == other || SAME_ARCH.iter().any(is_same) {
         Distance::Slip
     } else {
         Distance::Other
