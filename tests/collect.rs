@@ -8,6 +8,8 @@
 mod broken;
 #[path = "collect/command.rs"]
 mod command;
+#[path = "collect/mutated.rs"]
+mod mutated;
 #[path = "collect/properties.rs"]
 mod properties;
 #[path = "collect/tools.rs"]

@@ -174,7 +174,11 @@ impl Callgrind {
             plural(self.parts, "part"),
             plural(self.files.len(), "file"),
         );
-        Ok(Reading { metrics, what })
+        Ok(Reading {
+            metrics,
+            what,
+            notes: Vec::new(),
+        })
     }
 
     /// With `--separate-threads=yes` callgrind leaves an empty file beside those of the threads.
@@ -244,9 +248,8 @@ fn read_parts<R: Read>(mut lines: Lines<R>) -> Result<Vec<Part>, CallgrindError>
     let mut any = false;
     let mut ended = true;
     while let Some(line) = lines.next_line()? {
-        if !any && line.bytes.starts_with(&[0x1f, 0x8b]) {
-            let detail = "the file is compressed; decompress it first (gunzip)";
-            return Err(Unreadable::at(1, detail).into());
+        if !any {
+            line.check_first()?;
         }
         any = true;
         ended = line.ended;
@@ -309,7 +312,7 @@ impl Part {
             "creator" => self.creator = Some(value.to_owned()),
             "pid" => self.pid = Some(value.to_owned()),
             "cmd" => self.command = Some(value.to_owned()),
-            "thread" => self.thread = value.parse().ok(),
+            "thread" => self.thread = Some(whole_number(line, key, value)?),
             "part" => self.begin(line, value)?,
             "events" => self.set_events(line, value)?,
             "summary" => self.summary = Some(self.numbers(line, value)?),
@@ -327,7 +330,7 @@ impl Part {
             return Err(Unreadable::at(line.number, CUT_SHORT));
         }
         self.first_line = line.number;
-        self.number = value.parse().ok();
+        self.number = Some(whole_number(line, "part", value)?);
         Ok(())
     }
 
@@ -340,7 +343,8 @@ impl Part {
         }
         let events: Vec<String> = value.split_whitespace().map(modern).collect();
         let distinct: BTreeSet<&String> = events.iter().collect();
-        if events.is_empty() || distinct.len() != events.len() {
+        let are_names = events.iter().all(|event| is_event(event));
+        if events.is_empty() || distinct.len() != events.len() || !are_names {
             let detail =
                 format!("`events: {value}` must name events, each once; the file is damaged");
             return Err(Unreadable::at(line.number, detail));
@@ -415,6 +419,24 @@ impl Part {
 
 const CUT_SHORT: &str = "the part has no `totals:` line: the file was cut short, or is still being written; end the program in an orderly way and copy the file whole";
 const NOT_CALLGRIND: &str = "has no `events:` line: this is no callgrind file, or it was cut short";
+
+/// The number of a part or a thread. A part whose number cannot be read would count as another one.
+fn whole_number(line: &Line, key: &str, value: &str) -> Result<u64, Unreadable> {
+    value
+        .parse()
+        .ok()
+        .filter(|number| *number > 0 && !value.starts_with('+'))
+        .ok_or_else(|| {
+            let detail =
+                format!("`{key}: {value}` must be a whole number from 1 on; the file is damaged");
+            Unreadable::at(line.number, detail)
+        })
+}
+
+/// Whether a word may be an event: another line's words behind them are none.
+fn is_event(word: &str) -> bool {
+    word.starts_with(|c: char| c.is_alphabetic() || c == '_') && !word.contains(':')
+}
 
 /// Whether a line's start is the key of a header line, and not a piece of a function's name.
 fn is_key(key: &str) -> bool {
@@ -622,6 +644,8 @@ mod tests {
             ("Ir", "+1", "line 5: `+1` must be"),
             ("Ir", "0", "not one instruction"),
             ("Ir Ir", "1", "line 4: `events: Ir Ir`"),
+            ("Ir Gesummary: 1", "1", "line 4: `events: Ir Gesummary: 1`"),
+            ("Ir 1", "1", "line 4: `events: Ir 1`"),
             ("Time Memory", "1 2", "`Ir` is none of them"),
             ("Ir", "99999999999999999999", "whole numbers"),
             ("Ir", "10000000000000000", "16 digits"),
@@ -631,6 +655,24 @@ mod tests {
             assert!(error.contains(said), "{error}");
         }
         assert!(read(&[("f", "\x1f\u{8b}")]).is_err());
+    }
+
+    #[test]
+    fn a_part_or_a_thread_without_its_number_is_an_error() {
+        for head in [
+            "part: x\n",
+            "part:\n",
+            "part: 1 2\n",
+            "part: 0\n",
+            "part: -1\n",
+            "thread: x\n",
+        ] {
+            let text = file(BY_CALLGRIND, head, "Ir", "totals: 1\n");
+            let error = read(&[("f", &text)]).unwrap_err();
+            let said = format!("line 3: `{}", head.trim_end().split(':').next().unwrap());
+            assert!(error.starts_with(&said), "{error}");
+            assert!(error.contains("must be a whole number"), "{error}");
+        }
     }
 
     #[test]

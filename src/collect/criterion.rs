@@ -5,8 +5,9 @@
 //! the dimension `value=...`. Both come from `benchmark.json`, which stands beside the estimates.
 
 use super::json::{self, At};
+use super::list::MetricList;
 use super::number::Time;
-use super::{Dim, Kind, Reading, Unreadable, metric, tidy};
+use super::{Dim, Kind, Reading, Unreadable, measured, tidy};
 
 /// The two files of one benchmark.
 #[derive(Clone, Copy, Debug)]
@@ -27,7 +28,7 @@ pub fn read(files: Criterion<'_>) -> Result<Reading, Unreadable> {
     let estimates = json::parse(files.estimates)?;
     let estimates = At::top(&estimates);
     estimates.field("mean")?;
-    let mut metrics = Vec::new();
+    let mut list = MetricList::default();
     for estimate in ["mean", "median", "slope"] {
         let Some(found) = estimates.optional(estimate) else {
             continue;
@@ -35,14 +36,16 @@ pub fn read(files: Criterion<'_>) -> Result<Reading, Unreadable> {
         let point = found.field("point_estimate")?;
         let value = Time::Nanoseconds
             .to_nanoseconds(point.digits()?)
+            .and_then(|value| measured(format_args!("({estimate} of `{name}`)"), value))
             .map_err(|detail| point.wrong(detail))?;
         let key = format!("criterion.{name}.{estimate}_ns");
-        metrics.push(metric(&key, &dim, value, Kind::Timed).map_err(Unreadable::whole)?);
+        list.add(&key, &dim, value, Kind::Timed)
+            .map_err(Unreadable::whole)?;
     }
-    Ok(Reading {
-        metrics,
-        what: format!("criterion, benchmark `{name}`"),
-    })
+    list.finish(
+        format!("criterion, benchmark `{name}`"),
+        "holds no estimate",
+    )
 }
 
 fn read_name(benchmark: &At<'_>) -> Result<(String, Dim), Unreadable> {

@@ -1,14 +1,16 @@
 //! The canonical form of a metric's parameters.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
-use crate::domain::DimKey;
+use super::long;
+use crate::domain::{DimKey, is_invisible};
 
 /// The parameters of a metric: `k=v` pairs, sorted by the bytes of `k`, with commas between.
 ///
-/// `%`, `,`, `=`, control characters and white space at either end of a part are written as `%`
-/// and two hexadecimal digits for each of their bytes in UTF-8, so that two sets of parameters
-/// never have one form.
+/// `%`, `,`, `=`, characters that are not seen and white space at either end of a part are written
+/// as `%` and two hexadecimal digits for each of their bytes in UTF-8, so that two sets of
+/// parameters never have one form.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Dim(BTreeMap<String, String>);
 
@@ -30,23 +32,56 @@ impl Dim {
         self.0.contains_key(name)
     }
 
+    /// The parameters without the memory addresses in their values, if there are any.
+    pub(super) fn without_addresses(&self) -> Option<Self> {
+        let has_one = self
+            .0
+            .values()
+            .any(|value| long::without_addresses(value).is_some());
+        has_one.then(|| {
+            let pairs = self.0.iter().map(|(name, value)| {
+                let kept = long::without_addresses(value).unwrap_or_else(|| value.clone());
+                (name.clone(), kept)
+            });
+            Self(pairs.collect())
+        })
+    }
+
+    /// The parameters with long values shortened, if they do not fit as they are.
+    pub(super) fn shortened(&self) -> Option<Self> {
+        let pairs: Vec<(String, String)> = self.0.clone().into_iter().collect();
+        let length = |pairs: &[(String, String)]| written(pairs).chars().count();
+        let shorter = long::pairs(&pairs, length)?;
+        Some(Self(shorter.into_iter().collect()))
+    }
+
     /// The canonical form.
     ///
     /// # Errors
-    /// What to do about parameters that are too long, or one without a name.
+    /// That a parameter has no name, or that the form does not fit its column.
     pub fn key(&self) -> Result<DimKey, String> {
         if self.has("") {
             return Err("a parameter has no name; give it one".to_owned());
         }
-        let pairs: Vec<String> = self
-            .0
-            .iter()
-            .map(|(name, value)| format!("{}={}", escape(name), escape(value)))
-            .collect();
-        let key = pairs.join(",");
+        let key = self.to_string();
         key.parse()
             .map_err(|error| format!("the dimension `{key}` {error}; shorten the parameters"))
     }
+}
+
+impl fmt::Display for Dim {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let pairs: Vec<(String, String)> = self.0.clone().into_iter().collect();
+        f.write_str(&written(&pairs))
+    }
+}
+
+fn written(pairs: &[(String, String)]) -> String {
+    let pairs: Vec<String> = pairs
+        .iter()
+        .map(|(name, value)| format!("{}={}", escape(name), escape(value)))
+        .collect();
+    pairs.join(",")
 }
 
 fn escape(part: &str) -> String {
@@ -56,7 +91,7 @@ fn escape(part: &str) -> String {
     let mut escaped = String::with_capacity(part.len());
     for (index, c) in part.char_indices() {
         let padding = index < start || index >= end;
-        if padding || c.is_control() || matches!(c, '%' | ',' | '=') {
+        if padding || is_invisible(c) || matches!(c, '%' | ',' | '=') {
             let mut bytes = [0; 4];
             for byte in c.encode_utf8(&mut bytes).bytes() {
                 escaped.push_str(&format!("%{byte:02X}"));

@@ -1,69 +1,96 @@
 //! hyperfine's JSON (`--export-json`) -> how long each command took.
 //!
 //! `hyperfine.<command>.mean_ns`, `.median_ns`, `.min_ns`, `.max_ns`, `.user_ns` and `.system_ns`,
-//! all wall-clock; the parameters of `-L` and `-P` are the dimension. A long command gets a short
-//! name with hyperfine's `--command-name`.
+//! all wall-clock; the parameters of `-L` and `-P` are the dimension. Exports of 1.0 to 1.5 have no
+//! median, and those of 1.6 to 1.10 have a single `parameter` without a name, which becomes the
+//! dimension `parameter=...`. A long command gets a short name with hyperfine's `--command-name`.
+//!
+//! hyperfine stops at a command that fails, unless `--ignore-failure` is given. The times of such a
+//! command are those of its failure, so they are refused unless the caller takes them.
 
 use super::json::{self, At};
+use super::list::MetricList;
 use super::number::Time;
-use super::{Dim, Kind, Reading, Unreadable, metric, plural, tidy};
-use crate::domain::Metric;
+use super::{Dim, Failures, Kind, Reading, Unreadable, measured, plural, tidy};
 
 const TIMES: [&str; 6] = ["mean", "median", "min", "max", "user", "system"];
 
 /// Reads an export.
 ///
 /// # Errors
-/// What does not fit, with its JSON pointer.
-pub fn read(text: &str) -> Result<Reading, Unreadable> {
+/// What does not fit, with its JSON pointer; or which command failed.
+pub fn read(text: &str, failures: Failures) -> Result<Reading, Unreadable> {
     let json = json::parse(text)?;
     let results = At::top(&json).field("results")?.items()?;
-    let mut metrics = Vec::new();
-    let mut failed = 0;
+    let mut list = MetricList::default();
     for result in &results {
-        read_result(result, &mut metrics)?;
-        failed += usize::from(has_failed(result)?);
+        check_failures(result, failures, &mut list)?;
+        read_result(result, &mut list)?;
     }
-    if metrics.is_empty() {
-        return Err(Unreadable::whole(
-            "holds no result: hyperfine measured nothing",
-        ));
-    }
-    let mut what = format!("hyperfine, {}", plural(results.len(), "command"));
-    if failed > 0 {
-        what.push_str(&format!(", {failed} of which failed at times"));
-    }
-    Ok(Reading { metrics, what })
+    let what = format!("hyperfine, {}", plural(results.len(), "command"));
+    list.finish(what, "holds no result: hyperfine measured nothing")
 }
 
-fn read_result(result: &At<'_>, metrics: &mut Vec<Metric>) -> Result<(), Unreadable> {
+fn read_result(result: &At<'_>, list: &mut MetricList) -> Result<(), Unreadable> {
     let command = tidy(result.field("command")?.text()?);
-    let mut dim = Dim::scalar();
-    if let Some(parameters) = result.optional("parameters") {
-        for (name, value) in parameters.entries()? {
-            dim = dim.with(name, value.words());
-        }
-    }
+    let dim = read_dim(result)?;
+    result.field("mean")?;
     for name in TIMES {
         // An export of few runs or of an older release lacks some.
         let Some(time) = result.optional(name) else {
             continue;
         };
-        let value = Time::Seconds
+        let mut value = Time::Seconds
             .to_nanoseconds(time.digits()?)
             .map_err(|detail| time.wrong(detail))?;
+        if name == "mean" {
+            value = measured(format_args!("(`{command}`)"), value).map_err(|d| time.wrong(d))?;
+        }
         let key = format!("hyperfine.{command}.{name}_ns");
-        let metric = metric(&key, &dim, value, Kind::Timed)
+        list.add(&key, &dim, value, Kind::Timed)
             .map_err(|detail| result.wrong(format_args!("{detail} (hyperfine --command-name)")))?;
-        metrics.push(metric);
     }
-    result.field("mean").map(|_| ())
+    Ok(())
 }
 
-/// Whether a run of a command failed, which hyperfine lets pass only when told so.
-fn has_failed(result: &At<'_>) -> Result<bool, Unreadable> {
-    match result.optional("exit_codes") {
-        Some(codes) => Ok(codes.items()?.iter().any(|code| !code.is_zero())),
-        None => Ok(false),
+fn read_dim(result: &At<'_>) -> Result<Dim, Unreadable> {
+    let mut dim = Dim::scalar();
+    if let Some(parameter) = result.optional("parameter") {
+        dim = dim.with("parameter", tidy(&parameter.words()));
     }
+    if let Some(parameters) = result.optional("parameters") {
+        for (name, value) in parameters.entries()? {
+            dim = dim.with(name, tidy(&value.words()));
+        }
+    }
+    Ok(dim)
+}
+
+/// A run that a signal ended has `null` for its exit code.
+fn check_failures(
+    result: &At<'_>,
+    failures: Failures,
+    list: &mut MetricList,
+) -> Result<(), Unreadable> {
+    let Some(codes) = result.optional("exit_codes") else {
+        return Ok(());
+    };
+    let codes = codes.items()?;
+    let failed = codes.iter().filter(|code| !code.is_zero()).count();
+    if failed == 0 {
+        return Ok(());
+    }
+    let command = tidy(result.field("command")?.text()?);
+    let said = format!(
+        "`{command}` failed in {failed} of {}",
+        plural(codes.len(), "run")
+    );
+    if failures == Failures::Refused {
+        return Err(result.wrong(format_args!(
+            "cannot be judged: {said}, so these are the times of a failure; mend the command, or \
+             say --allow-failures"
+        )));
+    }
+    list.note(said);
+    Ok(())
 }

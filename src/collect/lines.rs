@@ -5,6 +5,9 @@ use std::io::{self, Read};
 use memchr::memmem::Finder;
 use memchr::{memchr, memchr_iter};
 
+use super::Unreadable;
+use super::text::Encoding;
+
 /// More of a line than this is skipped; no line that counts is as long.
 const LONGEST_LINE: usize = 64 * 1024;
 const BUFFER: usize = 256 * 1024;
@@ -24,6 +27,20 @@ impl Line {
     /// The line as text; what is no UTF-8 is replaced.
     pub(super) fn text(&self) -> String {
         String::from_utf8_lossy(&self.bytes).into_owned()
+    }
+
+    /// Refuses a file whose first line this is, if it is compressed or no UTF-8 text.
+    pub(super) fn check_first(&self) -> Result<(), Unreadable> {
+        if self.bytes.starts_with(&[0x1f, 0x8b]) {
+            let detail = "the file is compressed; decompress it first (gunzip)";
+            return Err(Unreadable::at(1, detail));
+        }
+        let is_utf8 = matches!(Encoding::of(&self.bytes), Encoding::Utf8(_));
+        if !is_utf8 || self.bytes.contains(&0) {
+            let detail = "is no UTF-8 text (UTF-16, or a binary file); write it as UTF-8, or give the right file";
+            return Err(Unreadable::at(1, detail));
+        }
+        Ok(())
     }
 }
 
@@ -80,6 +97,11 @@ impl<R: Read> Lines<R> {
         self.number += 1;
         if bytes.last() == Some(&b'\r') {
             bytes.pop();
+        }
+        if self.number == 1
+            && let Encoding::Utf8(mark) = Encoding::of(&bytes)
+        {
+            bytes.drain(..mark);
         }
         Line {
             number: self.number,
@@ -178,6 +200,17 @@ mod tests {
         assert_eq!(read(), line(2, b"", true));
         assert_eq!(read(), line(3, b"b", false));
         assert_eq!(read(), None);
+    }
+
+    #[test]
+    fn a_byte_order_mark_is_dropped_and_other_encodings_are_refused() {
+        let first = |bytes: &[u8]| Lines::new(bytes).next_line().unwrap().unwrap();
+        let line = first(b"\xef\xbb\xbfversion: 1\n");
+        assert_eq!(line.text(), "version: 1");
+        assert_eq!(line.check_first(), Ok(()));
+        for bytes in [&b"\xff\xfev\0\n\0"[..], b"v\0e\0\n\0", b"\x1f\x8b\n"] {
+            assert!(first(bytes).check_first().is_err(), "{bytes:?}");
+        }
     }
 
     #[test]

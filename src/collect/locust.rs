@@ -13,13 +13,16 @@
 //! | `content_avg_bytes` | the mean size of an answer |
 //! | `requests_per_1000_seconds`, `failures_per_1000_seconds` | rates; a thousandfold, so that the rate of a rare failure keeps its digits |
 //!
-//! A percentile of a request that was never made is `N/A`, and no metric.
+//! A request that was never made has zeros and `N/A` for its times: it is left out and noted. A run
+//! in which no request was made, or in which every request failed, refuses the file; the caller may
+//! take the times of failures.
 
 use csv::StringRecord;
 
+use super::list::MetricList;
 use super::number::{self, Time};
-use super::{Dim, Kind, Reading, Unreadable, metric, plural, tidy};
-use crate::domain::{Metric, Value};
+use super::{Dim, Failures, Kind, Reading, Unreadable, plural, tidy};
+use crate::domain::Value;
 
 /// What a column holds.
 enum Column {
@@ -67,15 +70,14 @@ impl Column {
 ///
 /// # Errors
 /// The line that does not fit, and why; or which file of locust's to give instead.
-pub fn read(text: &str) -> Result<Reading, Unreadable> {
-    let text = text.trim_start_matches('\u{feff}');
+pub fn read(text: &str, failures: Failures) -> Result<Reading, Unreadable> {
     if !text.is_empty() && !text.ends_with('\n') {
         let detail = "the last line has no end: the file was cut short; let locust end by itself";
         return Err(Unreadable::at(text.lines().count() as u64, detail));
     }
     let mut reader = csv::ReaderBuilder::new().from_reader(text.as_bytes());
     let columns = read_columns(reader.headers().map_err(|error| csv_fault(text, &error))?)?;
-    let mut metrics = Vec::new();
+    let mut list = MetricList::default();
     let mut rows = 0;
     let mut totals = 0;
     for record in reader.records() {
@@ -84,7 +86,7 @@ pub fn read(text: &str) -> Result<Reading, Unreadable> {
         let row = Row::new(&columns, &record);
         rows += 1;
         totals += usize::from(row.is_total());
-        row.read(&mut metrics)
+        row.read(failures, &mut list)
             .map_err(|detail| Unreadable::at(line, detail))?;
     }
     if totals != 1 {
@@ -94,16 +96,11 @@ pub fn read(text: &str) -> Result<Reading, Unreadable> {
         );
         return Err(Unreadable::whole(detail));
     }
-    if metrics.is_empty() {
-        return Err(Unreadable::whole(
-            "holds no number: not one request was made",
-        ));
-    }
     let requests = plural(rows - 1, "request");
-    Ok(Reading {
-        metrics,
-        what: format!("locust, {requests} and their total"),
-    })
+    list.finish(
+        format!("locust, {requests} and their total"),
+        "holds no number: not one request was made",
+    )
 }
 
 fn csv_fault(text: &str, error: &csv::Error) -> Unreadable {
@@ -194,7 +191,53 @@ impl<'a> Row<'a> {
         }
     }
 
-    fn read(&self, metrics: &mut Vec<Metric>) -> Result<(), String> {
+    /// A count of this row; `None` where the file has no such column.
+    fn count(&self, wanted: &str) -> Option<&'a str> {
+        let count = self.cells.iter().find_map(|(column, cell)| match column {
+            Column::Count(name) if *name == wanted => Some(cell.trim()),
+            Column::Known if wanted == "requests" => Some(cell.trim()),
+            _ => None,
+        });
+        count.map(|digits| digits.trim_start_matches('0'))
+    }
+
+    fn shown(&self) -> String {
+        let (kind, name) = self.request();
+        tidy(&format!("{kind} {name}"))
+    }
+
+    /// Whether no request was made, so that the numbers of its times are none.
+    fn is_idle(&self) -> bool {
+        self.count("requests") == Some("") && self.count("failures").is_none_or(str::is_empty)
+    }
+
+    fn check_failures(&self, failures: Failures, list: &mut MetricList) -> Result<(), String> {
+        let (requests, failed) = (self.count("requests"), self.count("failures"));
+        // Before 0.12 a failure was no request.
+        let all_failed = failed.is_some_and(|failed| !failed.is_empty())
+            && (requests == failed || requests == Some(""));
+        if !all_failed {
+            return Ok(());
+        }
+        let said = format!("every request of `{}` failed", self.shown());
+        if self.is_total() && failures == Failures::Refused {
+            return Err(format!(
+                "{said}, so these are the times of failures; mend the test, or say --allow-failures"
+            ));
+        }
+        list.note(said);
+        Ok(())
+    }
+
+    fn read(&self, failures: Failures, list: &mut MetricList) -> Result<(), String> {
+        if self.is_idle() {
+            list.note(format!(
+                "`{}` was never requested and is left out",
+                self.shown()
+            ));
+            return Ok(());
+        }
+        self.check_failures(failures, list)?;
         let dim = self.dim();
         for (column, cell) in &self.cells {
             let cell = cell.trim();
@@ -206,7 +249,7 @@ impl<'a> Row<'a> {
             };
             let key = format!("locust.{name}");
             let value = value.map_err(|detail| format!("{name}: {detail}"))?;
-            metrics.push(metric(&key, &dim, value, Kind::Timed)?);
+            list.add(&key, &dim, value, Kind::Timed)?;
         }
         Ok(())
     }

@@ -64,7 +64,10 @@ impl Snapshot {
             let detail = format!("`{text}` must be a whole number of bytes; the file is damaged");
             Unreadable::at(line.number, detail)
         })?;
-        *field = Some(bytes);
+        if field.replace(bytes).is_some() {
+            let detail = format!("`{key}` stands in the snapshot twice; the file is damaged");
+            return Err(Unreadable::at(line.number, detail));
+        }
         Ok(())
     }
 
@@ -137,6 +140,7 @@ impl Massif {
         Ok(Reading {
             metrics: vec![metric],
             what,
+            notes: Vec::new(),
         })
     }
 }
@@ -162,16 +166,34 @@ struct Reader {
 impl Reader {
     fn take(&mut self, line: &Line) -> Result<(), Unreadable> {
         self.ended = line.ended;
-        if line.bytes.starts_with(b"snapshot=") {
+        if line.number == 1 {
+            line.check_first()?;
+        }
+        if let Some(number) = line.bytes.strip_prefix(b"snapshot=") {
             self.close(line.number)?;
-            self.snapshot = Some(Snapshot::default());
-            self.snapshots += 1;
+            self.begin(number, line.number)?;
             return Ok(());
         }
         match &mut self.snapshot {
             Some(snapshot) if !line.bytes.starts_with(b"#") => snapshot.take(line),
             _ => Ok(()),
         }
+    }
+
+    /// Snapshots are numbered from 0 on; one that is missing may be the highest.
+    fn begin(&mut self, number: &[u8], line: u64) -> Result<(), Unreadable> {
+        if number.trim_ascii() != self.snapshots.to_string().as_bytes() {
+            let detail = format!(
+                "`snapshot={}` must be `snapshot={}`: one is missing or there twice, so the file is \
+                 damaged",
+                String::from_utf8_lossy(number),
+                self.snapshots
+            );
+            return Err(Unreadable::at(line, detail));
+        }
+        self.snapshot = Some(Snapshot::default());
+        self.snapshots += 1;
+        Ok(())
     }
 
     fn close(&mut self, line: u64) -> Result<(), Unreadable> {
@@ -206,8 +228,12 @@ mod tests {
     }
 
     fn snapshot(heap: &str, extra: u64, stacks: u64, tree: &str) -> String {
+        numbered(0, heap, extra, stacks, tree)
+    }
+
+    fn numbered(number: u64, heap: &str, extra: u64, stacks: u64, tree: &str) -> String {
         format!(
-            "#-----------\nsnapshot=0\n#-----------\ntime=0\nmem_heap_B={heap}\nmem_heap_extra_B={extra}\nmem_stacks_B={stacks}\nheap_tree={tree}\n"
+            "#-----------\nsnapshot={number}\n#-----------\ntime=0\nmem_heap_B={heap}\nmem_heap_extra_B={extra}\nmem_stacks_B={stacks}\nheap_tree={tree}\n"
         )
     }
 
@@ -217,9 +243,9 @@ mod tests {
     fn the_peak_is_the_highest_and_not_the_labelled() {
         let text = [
             "desc: x\ncmd: x\ntime_unit: i\n".to_owned(),
-            snapshot("10", 2, 3, "empty"),
-            snapshot("20", 2, 3, "empty"),
-            snapshot("4", 0, 0, TREE),
+            numbered(0, "10", 2, 3, "empty"),
+            numbered(1, "20", 2, 3, "empty"),
+            numbered(2, "4", 0, 0, TREE),
         ];
         assert_eq!(peak(&text.concat()).as_deref(), Ok("25"));
     }
@@ -227,7 +253,7 @@ mod tests {
     #[test]
     fn every_cut_within_the_last_snapshot_is_an_error() {
         let head = format!("cmd: x\n{}", snapshot("9", 0, 0, "empty"));
-        let text = format!("{head}{}", snapshot("10", 2, 3, TREE));
+        let text = format!("{head}{}", numbered(1, "10", 2, 3, TREE));
         assert_eq!(peak(&text).as_deref(), Ok("15"));
         for cut in (0..text.len()).filter(|cut| *cut != head.len()) {
             let whole_before = text[..cut].ends_with("#-----------\n") && cut == head.len() + 13;
@@ -254,6 +280,23 @@ mod tests {
         );
         let huge = snapshot(&u64::MAX.to_string(), 1, 0, "empty");
         assert!(peak(&huge).unwrap_err().contains("too many"));
+    }
+
+    #[test]
+    fn a_snapshot_that_is_missing_or_mixed_with_another_is_an_error() {
+        let one = numbered(0, "10", 2, 3, "empty");
+        let three = numbered(2, "4", 0, 0, "empty");
+        let error = peak(&format!("{one}{three}")).unwrap_err();
+        assert!(
+            error.contains("`snapshot=2` must be `snapshot=1`"),
+            "{error}"
+        );
+        let mixed = format!("{one}{}", three.replace("snapshot=2\n", ""));
+        let error = peak(&mixed).unwrap_err();
+        assert!(
+            error.contains("`mem_heap_B` stands in the snapshot twice"),
+            "{error}"
+        );
     }
 
     #[test]

@@ -7,9 +7,15 @@
 //! - The unit stands in the metric's key and is the same whatever the tool printed: `_ns` for every
 //!   time, `_bytes` for every size, `_per_second` for every rate but locust's.
 //! - A benchmark's name is kept in the key, its parameters go into the dimension as [`Dim`] writes
-//!   them: `k=v` pairs sorted by `k`.
+//!   them: `k=v` pairs sorted by `k`. A name that is too long is shortened in one fixed way, and a
+//!   memory address is left out of it; both are noted.
 //!
-//! What was read off a real clock has `wallclock` set, and so counts for one class of hosts alone.
+//! Nothing gets lost silently. A name that a file has twice refuses the file, what is left out on
+//! purpose (a skipped benchmark) is noted, and a benchmark whose time, rate or amount of work is zero
+//! measured nothing and refuses the file.
+//!
+//! A metric that was read off a real clock has `wallclock` set, and is compared within one class of
+//! hosts alone.
 
 mod binary;
 mod callgrind;
@@ -21,17 +27,22 @@ mod hyperfine;
 mod jmh;
 mod json;
 mod lines;
+mod list;
 mod locust;
+mod long;
 mod massif;
 mod number;
 mod pytest_benchmark;
 mod size;
 mod sysbench;
+pub(crate) mod text;
 mod values;
 
 use std::fmt;
 
-use crate::domain::{Metric, MetricKey, MetricName, Value};
+use rust_decimal::Decimal;
+
+use crate::domain::{Metric, MetricKey, MetricName, Value, is_invisible};
 
 pub(crate) use number::median;
 
@@ -57,6 +68,18 @@ pub struct Reading {
     pub metrics: Vec<Metric>,
     /// What was read, for a person: `sysbench 1.0.20, 4 threads`.
     pub what: String,
+    /// What a person must know beside it: benchmarks that were left out, names that were shortened.
+    pub notes: Vec<String>,
+}
+
+/// What is to become of numbers that failed commands and requests measured.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Failures {
+    /// They refuse the file.
+    #[default]
+    Refused,
+    /// They are taken, where there are any, and noted.
+    Taken,
 }
 
 /// Why a file yields nothing: what is wrong, where, and what to do about it.
@@ -119,9 +142,19 @@ fn metric(key: &str, dim: &Dim, value: Value, kind: Kind) -> Result<Metric, Stri
     })
 }
 
-/// A name as a key holds it: runs of white space and control characters are one space.
+/// The main number of a benchmark, which is more than zero where anything was measured.
+fn measured(what: impl fmt::Display, value: Value) -> Result<Value, String> {
+    if value.decimal() > Decimal::ZERO {
+        return Ok(value);
+    }
+    Err(format!(
+        "{what} is {value}: nothing was measured; mend the benchmark, or leave it out"
+    ))
+}
+
+/// A name as a key holds it: white space and characters that are not seen become one space.
 fn tidy(name: &str) -> String {
-    name.split(|c: char| c.is_whitespace() || c.is_control())
+    name.split(|c: char| c.is_whitespace() || is_invisible(c))
         .filter(|word| !word.is_empty())
         .collect::<Vec<_>>()
         .join(" ")
@@ -143,18 +176,25 @@ mod tests {
     #[test]
     fn a_key_that_does_not_fit_says_what_to_do() {
         let value = "1".parse().unwrap();
-        let long = "n".repeat(81);
-        let error = metric(&long, &Dim::scalar(), value, Kind::Timed).unwrap_err();
-        assert!(
-            error.contains("at most 80 characters long, has 81"),
-            "{error}"
-        );
-        assert!(error.contains("shorter"), "{error}");
+        let error = metric("", &Dim::scalar(), value, Kind::Timed).unwrap_err();
+        assert!(error.contains("must not be empty"), "{error}");
+        assert!(error.contains("plain name"), "{error}");
+    }
+
+    #[test]
+    fn zero_is_no_measurement() {
+        let value = |text: &str| text.parse().unwrap();
+        assert!(measured("the mean", value("0.0001")).is_ok());
+        for zero in ["0", "-0", "0.00", "-1"] {
+            let error = measured("the mean", value(zero)).unwrap_err();
+            assert!(error.contains("nothing was measured"), "{error}");
+        }
     }
 
     #[test]
     fn names_are_kept_but_for_their_white_space() {
         assert_eq!(tidy(" sleep\t0.1\n&&  true "), "sleep 0.1 && true");
         assert_eq!(tidy("BM_Sum/8"), "BM_Sum/8");
+        assert_eq!(tidy("a\u{202e}b\u{200b}"), "a b");
     }
 }

@@ -94,20 +94,37 @@ fn shifted(text: &str, places: i64) -> Result<Value, ValueError> {
 }
 
 fn to_tenth_of_picosecond(text: &str, places: i64) -> Option<Value> {
-    let unsigned = text.to_ascii_lowercase();
-    let read = if unsigned.contains('e') {
-        Decimal::from_scientific(&unsigned)
-    } else {
-        Decimal::from_str(&unsigned)
-    };
     let factor = Decimal::from(10_u64.pow(u32::try_from(places).ok()?));
-    let time = read.ok()?.checked_mul(factor)?;
-    let rounded =
-        time.round_dp_with_strategy(TIME_DECIMALS, RoundingStrategy::MidpointAwayFromZero);
+    let rounded = to_four_decimals(decimal(text)?.checked_mul(factor)?);
     if rounded.is_zero() {
         return None;
     }
     Value::try_from(rounded).ok()
+}
+
+/// The number to four decimals, even where it becomes zero by that.
+pub(super) fn rounded(text: &str) -> Option<Value> {
+    Value::try_from(to_four_decimals(decimal(text)?)).ok()
+}
+
+fn decimal(text: &str) -> Option<Decimal> {
+    let lower = text.to_ascii_lowercase();
+    let read = if lower.contains('e') {
+        Decimal::from_scientific(&lower)
+    } else {
+        Decimal::from_str(&lower)
+    };
+    read.ok()
+}
+
+fn to_four_decimals(number: Decimal) -> Decimal {
+    number.round_dp_with_strategy(TIME_DECIMALS, RoundingStrategy::MidpointAwayFromZero)
+}
+
+/// The value in the middle, the lower of two: a value that was measured.
+pub(super) fn middle(values: &mut [Value]) -> Option<Value> {
+    values.sort_unstable();
+    values.get(values.len().checked_sub(1)? / 2).copied()
 }
 
 /// The middle value; of an even number of values, the mean of the two in the middle.
@@ -118,10 +135,10 @@ pub(crate) fn median(values: &mut [Value]) -> Option<Value> {
         return Some(*upper);
     }
     let lower = values.get(values.len() / 2 - 1)?;
-    let mean = (lower.decimal() + upper.decimal()) / Decimal::TWO;
-    let rounded =
-        mean.round_dp_with_strategy(TIME_DECIMALS, RoundingStrategy::MidpointAwayFromZero);
-    Value::try_from(rounded).ok()
+    Value::try_from(to_four_decimals(
+        (lower.decimal() + upper.decimal()) / Decimal::TWO,
+    ))
+    .ok()
 }
 
 #[cfg(test)]
@@ -163,11 +180,21 @@ mod tests {
     }
 
     #[test]
-    fn the_median_is_exact() {
+    fn the_middle_is_a_value_that_was_measured_and_the_median_is_exact() {
         let mut values: Vec<Value> = ["3", "1", "2"].map(|text| text.parse().unwrap()).into();
+        assert_eq!(middle(&mut values).unwrap().to_string(), "2");
         assert_eq!(median(&mut values).unwrap().to_string(), "2");
         values.push("2.5".parse().unwrap());
+        assert_eq!(middle(&mut values).unwrap().to_string(), "2");
         assert_eq!(median(&mut values).unwrap().to_string(), "2.25");
-        assert_eq!(median(&mut []), None);
+        assert_eq!((middle(&mut []), median(&mut [])), (None, None));
+    }
+
+    #[test]
+    fn a_remainder_is_rounded_where_that_is_asked_for() {
+        for (text, expected) in [("1.2E-5", "0"), ("1.26e-4", "0.0001"), ("24.00004", "24")] {
+            assert_eq!(rounded(text).unwrap().to_string(), expected);
+        }
+        assert_eq!(rounded("NaN"), None);
     }
 }

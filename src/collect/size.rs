@@ -11,8 +11,8 @@
 //! Of a set of files, such as plugins, [`Sizes::of_set`] gives `size.plugins_total_bytes` and
 //! `size.plugin_count`.
 
-use super::{Dim, Kind, Reading, Unreadable, metric, number, plural, tidy};
-use crate::domain::Metric;
+use super::list::MetricList;
+use super::{Dim, Kind, Reading, Unreadable, number, plural, tidy};
 
 /// How large one file, or one member of an archive, is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,18 +38,27 @@ impl Sizes {
     /// # Errors
     /// What of a name or a number does not fit.
     pub fn of_files(&self) -> Result<Reading, Unreadable> {
+        let mut list = MetricList::default();
         let total = self.total.map(|bytes| ("total".to_owned(), bytes));
-        let metrics: Result<Vec<Metric>, String> = self
+        let files = self
             .files
             .iter()
-            .map(|file| (file.name.clone(), file.bytes))
-            .chain(total)
-            .map(|(name, bytes)| counted(&format!("size.{name}_bytes"), bytes))
-            .collect();
-        Ok(Reading {
-            metrics: metrics.map_err(Unreadable::whole)?,
-            what: format!("sizes of {}", plural(self.files.len(), "file")),
-        })
+            .map(|file| (file.name.clone(), file.bytes));
+        for (name, bytes) in files.chain(total) {
+            add(&mut list, &format!("size.{name}_bytes"), bytes)?;
+        }
+        self.check_any_bytes()?;
+        let what = format!("sizes of {}", plural(self.files.len(), "file"));
+        list.finish(what, "names no file")
+    }
+
+    /// An object file may hold nothing, but not all of them.
+    fn check_any_bytes(&self) -> Result<(), Unreadable> {
+        if self.files.iter().all(|file| file.bytes == 0) {
+            let detail = "has 0 bytes in all: nothing was measured; give the linked files";
+            return Err(Unreadable::whole(detail));
+        }
+        Ok(())
     }
 
     /// The metrics of the plugins as a set.
@@ -67,23 +76,19 @@ impl Sizes {
             return Err(Unreadable::whole(detail));
         }
         let total = sum(self.files.iter().map(|file| file.bytes))?;
-        let count = self.files.len() as u64;
-        let metrics: Result<Vec<Metric>, String> = [
-            ("size.plugins_total_bytes", total),
-            ("size.plugin_count", count),
-        ]
-        .into_iter()
-        .map(|(key, number)| counted(key, number))
-        .collect();
-        Ok(Reading {
-            metrics: metrics.map_err(Unreadable::whole)?,
-            what: format!("sizes of {}", plural(self.files.len(), "plugin")),
-        })
+        self.check_any_bytes()?;
+        let mut list = MetricList::default();
+        add(&mut list, "size.plugins_total_bytes", total)?;
+        add(&mut list, "size.plugin_count", self.files.len() as u64)?;
+        let what = format!("sizes of {}", plural(self.files.len(), "plugin"));
+        list.finish(what, "names no plugin")
     }
 }
 
-fn counted(key: &str, number: u64) -> Result<Metric, String> {
-    metric(key, &Dim::scalar(), number::count(number)?, Kind::Counted)
+fn add(list: &mut MetricList, key: &str, number: u64) -> Result<(), Unreadable> {
+    number::count(number)
+        .and_then(|value| list.add(key, &Dim::scalar(), value, Kind::Counted))
+        .map_err(Unreadable::whole)
 }
 
 fn sum(bytes: impl Iterator<Item = u64>) -> Result<u64, Unreadable> {
@@ -242,6 +247,9 @@ fn take_row(
         );
         return Err(Unreadable::at(number, detail));
     }
+    if holds_row(name, columns.numbers()) {
+        return Err(unknown());
+    }
     if name == "(TOTALS)" {
         sizes.total = Some(bytes);
     } else {
@@ -261,6 +269,16 @@ fn split_row(line: &str, count: usize) -> Option<(Vec<&str>, &str)> {
         rest = after.trim_start();
     }
     (!rest.is_empty()).then_some((cells, rest))
+}
+
+/// Whether a name is that of one row with another row behind it, as where a line end got lost.
+fn holds_row(name: &str, count: usize) -> bool {
+    let words: Vec<&str> = name.split_whitespace().collect();
+    let is_number =
+        |word: &&str| radix_number(word).is_some() || u64::from_str_radix(word, 16).is_ok();
+    words
+        .windows(count)
+        .any(|row| radix_number(row[1]).is_some() && row[1..].iter().all(is_number))
 }
 
 /// A number with its radix: `0x1f`, `037` or `31`.
@@ -366,6 +384,18 @@ mod tests {
     #[test]
     fn what_does_not_fit_is_an_error_with_its_line() {
         assert!(fault("").contains("is empty"));
+        for joined in ["1 2 3 6 6 a1 2 3 6 6 b", "1 2 3 6 6 a 1 2 3 6 6 b"] {
+            let text = format!("text data bss dec hex filename\n{joined}\n");
+            assert!(fault(&text).contains("is no line of `size`"), "{text}");
+        }
+        let nothing = read("text data bss dec hex filename\n0 0 0 0 0 a\n").unwrap();
+        assert!(
+            nothing
+                .of_files()
+                .unwrap_err()
+                .to_string()
+                .contains("nothing was measured")
+        );
         assert!(fault("hello\n").starts_with("line 1: `hello` is no line of `size`"));
         assert!(fault("text data bss dec hex filename\n").contains("names no file"));
         assert!(fault("text data bss dec hex filename\n1 2 3 7 7 a\n").starts_with("line 2: "));

@@ -4,77 +4,61 @@
 //! a remark. JSON is one flat object of names and numbers. In both a name may end in its
 //! parameters: `queue.depth{threads=16,shard=a}`.
 
-use std::fmt;
-
-use serde::de::{Deserializer, MapAccess, Visitor};
-use serde_json::Value as Json;
-
-use super::{Dim, Kind, Reading, Unreadable, metric, number, plural};
-use crate::domain::Metric;
+use super::json::{self, At};
+use super::list::MetricList;
+use super::{Dim, Kind, Reading, Unreadable, number, plural};
 
 /// Reads names and values, which the caller says were counted or timed.
 ///
 /// # Errors
 /// The line, or the name, that does not fit, and why.
 pub fn read(text: &str, kind: Kind) -> Result<Reading, Unreadable> {
-    let text = text.trim_start_matches('\u{feff}');
-    let (metrics, form) = if text.trim_start().starts_with('{') {
-        (read_json(text, kind)?, "JSON")
+    let mut list = MetricList::default();
+    let form = if text.trim_start().starts_with('{') {
+        read_json(text, kind, &mut list)?;
+        "JSON"
     } else {
-        (read_text(text, kind)?, "text")
+        read_text(text, kind, &mut list)?;
+        "text"
     };
-    if metrics.is_empty() {
-        return Err(Unreadable::whole(
-            "holds no value; write `name value` on a line",
-        ));
-    }
-    for (index, metric) in metrics.iter().enumerate() {
-        if metrics[..index]
-            .iter()
-            .any(|other| other.name == metric.name)
-        {
-            let detail = format!("`{}` stands there twice; keep one", metric.name.metric_key);
-            return Err(Unreadable::whole(detail));
-        }
-    }
-    Ok(Reading {
-        what: format!("{} as {form}", plural(metrics.len(), "value")),
-        metrics,
-    })
+    let what = format!("{} as {form}", plural(list.len(), "value"));
+    list.finish(what, "holds no value; write `name value` on a line")
 }
 
-fn read_text(text: &str, kind: Kind) -> Result<Vec<Metric>, Unreadable> {
-    let mut metrics = Vec::new();
+fn read_text(text: &str, kind: Kind, list: &mut MetricList) -> Result<(), Unreadable> {
     for (number, line) in (1..).zip(text.lines()) {
         let line = line.split('#').next().unwrap_or_default().trim();
         if line.is_empty() {
             continue;
         }
-        let read = line
-            .rsplit_once(char::is_whitespace)
+        line.rsplit_once(char::is_whitespace)
             .ok_or_else(|| format!("`{line}` must be a name and a number with a space between"))
-            .and_then(|(name, digits)| one(name.trim_end(), digits, kind));
-        metrics.push(read.map_err(|detail| Unreadable::at(number, detail))?);
+            .and_then(|(name, digits)| add(list, name.trim_end(), digits, kind))
+            .map_err(|detail| Unreadable::at(number, detail))?;
     }
-    Ok(metrics)
+    Ok(())
 }
 
-fn read_json(text: &str, kind: Kind) -> Result<Vec<Metric>, Unreadable> {
-    let Pairs(pairs) = super::json::parse_as(text)?;
-    pairs
-        .iter()
-        .map(|(name, value)| match value {
-            Json::Number(number) => one(name, number.as_str(), kind),
-            _ => Err(format!("`{name}` must be a number")),
-        })
-        .collect::<Result<_, String>>()
-        .map_err(Unreadable::whole)
+fn read_json(text: &str, kind: Kind, list: &mut MetricList) -> Result<(), Unreadable> {
+    let json = json::parse(text)?;
+    for (name, value) in At::top(&json).entries()? {
+        let digits = value.digits().map_err(|_| {
+            let found = if value.is_scalar() {
+                value.words()
+            } else {
+                "a list or an object".to_owned()
+            };
+            Unreadable::whole(format!("`{name}` must be a number, is {found}"))
+        })?;
+        add(list, name, digits, kind).map_err(Unreadable::whole)?;
+    }
+    Ok(())
 }
 
-fn one(name: &str, digits: &str, kind: Kind) -> Result<Metric, String> {
+fn add(list: &mut MetricList, name: &str, digits: &str, kind: Kind) -> Result<(), String> {
     let (key, dim) = split_name(name)?;
     let value = number::plain(digits).map_err(|detail| format!("`{name}`: {detail}"))?;
-    metric(key, &dim, value, kind)
+    list.add(key, &dim, value, kind)
 }
 
 fn split_name(name: &str) -> Result<(&str, Dim), String> {
@@ -95,36 +79,10 @@ fn split_name(name: &str) -> Result<(&str, Dim), String> {
     Ok((key, dim))
 }
 
-/// The pairs of an object, none of them lost where a name stands twice.
-struct Pairs(Vec<(String, Json)>);
-
-impl<'de> serde::Deserialize<'de> for Pairs {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct PairsVisitor;
-
-        impl<'de> Visitor<'de> for PairsVisitor {
-            type Value = Pairs;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object of names and numbers")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Pairs, A::Error> {
-                let mut pairs = Vec::new();
-                while let Some(pair) = map.next_entry::<String, Json>()? {
-                    pairs.push(pair);
-                }
-                Ok(Pairs(pairs))
-            }
-        }
-
-        deserializer.deserialize_map(PairsVisitor)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::Metric;
 
     fn values(text: &str) -> Result<Vec<String>, String> {
         let reading = read(text, Kind::Counted).map_err(|error| error.to_string())?;
@@ -151,9 +109,10 @@ mod tests {
             ("a{b=1 1\n", "line 1: "),
             ("a{b=1,b=2} 1\n", "twice"),
             ("a{=1} 1\n", "no name"),
-            ("a 1\na 2\n", "`a` stands there twice"),
+            ("a 1\na 2\n", "line 2: `a` stands there twice"),
             (r#"{"a": 1, "a": 2}"#, "`a` stands there twice"),
             (r#"{"a": "1"}"#, "`a` must be a number"),
+            (r#"{"a": NaN}"#, "`a` must be a number, is NaN"),
             (r#"{"a": {}}"#, "`a` must be a number"),
             ("{\n\"a\": 1", "line 2: the JSON ends too early"),
             ("{\n\"a\" 1}", "line 2: is not JSON"),

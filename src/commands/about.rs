@@ -8,8 +8,8 @@ use anyhow::Context as _;
 use clap::Args;
 
 use crate::domain::{
-    Arch, Distro, Document, DocumentContent, HostClass, Metric, Metrics, Parameter, ParameterName,
-    Parameters, Workload,
+    Arch, Distro, Document, DocumentContent, HostClass, Measured, Metric, Metrics, Parameter,
+    ParameterName, Parameters, Workload,
 };
 
 /// What was measured.
@@ -79,6 +79,7 @@ impl About {
     pub(super) fn document(
         self,
         succeeded: bool,
+        measured: Measured,
         metrics: Vec<Metric>,
     ) -> anyhow::Result<Document> {
         let content = DocumentContent {
@@ -88,6 +89,7 @@ impl About {
             host_class: self.host_class,
             succeeded,
             parameters: self.parameters,
+            measured,
             metrics: Metrics::new(metrics).context(DOES_NOT_FIT)?,
         };
         Document::new(content).context(DOES_NOT_FIT)

@@ -10,8 +10,8 @@ use crate::api::{RecordAnswer, RecordOutcome};
 use crate::client::{Client, ClientError, token_advice};
 use crate::commands::flags::ClientArgs;
 use crate::domain::{
-    Branch, Change, CommitSha, Document, Patchset, Pipeline, Provenance, Repo, Run, RunDate, Scope,
-    Tag, Upload,
+    Branch, Change, CommitSha, Document, Measured, Patchset, Pipeline, Provenance, Repo, Run,
+    RunDate, Scope, Tag, Upload,
 };
 use crate::files::input::{Input, lines};
 use crate::provenance::Detector;
@@ -87,16 +87,25 @@ struct ProvenanceArgs {
     #[arg(long, value_name = "NAME")]
     tag: Option<Tag>,
 
+    /// Store a document although it says that another commit was measured
+    ///
+    /// For a commit whose content is the one that was measured, such as the merge of a change that was
+    /// measured before it merged.
+    #[arg(long)]
+    allow_other_commit: bool,
+
     /// Date of the commit, such as 2026-11-30T09:00:00Z; kept in UTC and whole seconds
     #[arg(long, value_name = "DATE")]
     run_date: Option<RunDate>,
 }
 
 const EXAMPLES: &str = "\
-A document is what `perf-tracking document` writes. What it lacks is taken from the flags, else from
-the variables of Zuul (ZUUL_PROJECT, ZUUL_BRANCH, ZUUL_COMMIT or ZUUL_NEWREV, ZUUL_CHANGE,
-ZUUL_PATCHSET, ZUUL_PIPELINE; a playbook has to set them), of Jenkins with Gerrit, of GitHub
-Actions, of GitLab CI or of Jenkins, else from git. `--dry-run` shows which.
+A document is what `perf-tracking measure` and `perf-tracking document` write. What it lacks is taken
+from the flags, else from the variables of the CI, else from git. `--dry-run` shows which. Known are
+Zuul (ZUUL_PROJECT, ZUUL_BRANCH, ZUUL_COMMIT or ZUUL_NEWREV, ZUUL_CHANGE, ZUUL_PATCHSET,
+ZUUL_PIPELINE; a playbook has to set them), Jenkins with its plugins for Gerrit, GitHub, GitLab and
+Bitbucket, GitHub Actions, Gitea, Forgejo, GitLab CI, Woodpecker, Drone, Buildkite, CircleCI, Azure
+Pipelines and Bitbucket Pipelines.
 
 A run:
   {\"workload\": \"perf\", \"repo\": \"drizzle\", \"branch\": \"main\",
@@ -207,6 +216,7 @@ fn prepare(input: &Input, flags: ProvenanceArgs) -> anyhow::Result<Prepared> {
 
 /// Makes a run of a document, or tells all that is not known at once.
 fn complete(document: Document, flags: ProvenanceArgs, name: &str) -> anyhow::Result<Prepared> {
+    let measured = document.measured.clone();
     let mut detector = Detector::here(flags.commit);
     let repo = detector.repo(flags.repo);
     let branch = detector.branch(flags.branch);
@@ -227,6 +237,15 @@ fn complete(document: Document, flags: ProvenanceArgs, name: &str) -> anyhow::Re
     ) else {
         anyhow::bail!(unknown(name, detector.faults(), &origins));
     };
+    if !flags.allow_other_commit {
+        check_commit(&measured, &commit_sha, name)?;
+    }
+    if measured.clean == Some(false) {
+        note(format_args!(
+            "warning: {name} was measured in a checkout with changed files; its numbers may not be \
+             those of the commit"
+        ));
+    }
     let run = document.into_run(Provenance {
         repo,
         branch,
@@ -242,6 +261,18 @@ fn complete(document: Document, flags: ProvenanceArgs, name: &str) -> anyhow::Re
         origins,
         other_head: detector.other_head(),
     })
+}
+
+/// Refuses the numbers of one commit under the name of another.
+fn check_commit(measured: &Measured, commit: &CommitSha, name: &str) -> anyhow::Result<()> {
+    match &measured.commit_sha {
+        Some(other) if other != commit => anyhow::bail!(
+            "{name} says that {other} was measured, and the run would be of {commit}; nothing was \
+             sent. Name the measured commit with --commit, or say --allow-other-commit if both have \
+             the same content"
+        ),
+        _ => Ok(()),
+    }
 }
 
 fn unknown(name: &str, faults: &[String], known: &[String]) -> String {
@@ -267,6 +298,7 @@ impl ProvenanceArgs {
             (self.pipeline.is_some(), "--pipeline"),
             (self.tag.is_some(), "--tag"),
             (self.run_date.is_some(), "--run-date"),
+            (self.allow_other_commit, "--allow-other-commit"),
         ];
         let given = flags.into_iter().filter(|(is_given, _)| *is_given);
         given.map(|(_, name)| name).collect()

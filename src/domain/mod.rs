@@ -22,7 +22,7 @@ mod value;
 pub use crate::read::{Fault, Faults, JsonText};
 pub use commit::CommitSha;
 pub(crate) use document::read_parameters;
-pub use document::{Document, DocumentContent, MAX_PARAMETERS, Parameter, Parameters};
+pub use document::{Document, DocumentContent, MAX_PARAMETERS, Measured, Parameter, Parameters};
 pub use exact::{ExactNumber, ExactNumberError};
 pub use metric::{Metric, MetricName};
 pub use metrics::{MAX_METRICS, Metrics, MetricsError};

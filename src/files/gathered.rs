@@ -7,13 +7,30 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::input::Input;
-use crate::collect::{self, Reading, Sizes, Unreadable, plural};
+use crate::collect::{self, Reading, Sizes, Unreadable, plural, text};
 use crate::domain::{Metric, MetricName};
+use crate::terminal::tame;
 
 /// Says what was read; a reader that has had enough is no failure.
 pub(crate) fn say(path: &Path, what: &str) {
     use io::Write as _;
     let _ = writeln!(io::stderr(), "read {}: {what}", path.display());
+}
+
+/// More notes on one file than this are counted, not told.
+const MAX_NOTES: usize = 20;
+
+/// Says what a person must know of a file: benchmarks that were left out, names that were shortened.
+pub(crate) fn say_notes(path: &Path, notes: &[String]) {
+    use io::Write as _;
+    let mut stderr = io::stderr();
+    for note in notes.iter().take(MAX_NOTES) {
+        let _ = writeln!(stderr, "note: {}: {}", path.display(), tame(note));
+    }
+    if notes.len() > MAX_NOTES {
+        let more = notes.len() - MAX_NOTES;
+        let _ = writeln!(stderr, "note: {}: and {more} more notes", path.display());
+    }
 }
 
 /// What was read so far.
@@ -28,11 +45,14 @@ pub(crate) struct Gathered {
 impl Gathered {
     pub(crate) fn take(&mut self, path: &Path, read: Result<Reading, impl fmt::Display>) {
         match read {
-            Ok(Reading { metrics, what }) => {
-                say(
-                    path,
-                    &format!("{what} ({})", plural(metrics.len(), "metric")),
-                );
+            Ok(Reading {
+                metrics,
+                what,
+                notes,
+            }) => {
+                let count = plural(metrics.len(), "metric");
+                say(path, &format!("{what} ({count})"));
+                say_notes(path, &notes);
                 self.add(path, metrics);
             }
             Err(fault) => self.fault(path, fault.to_string()),
@@ -87,11 +107,7 @@ pub(crate) fn text_of(path: &Path) -> Result<String, String> {
     let bytes = Input::file(path)
         .bytes(MAX_TEXT_BYTES)
         .map_err(|error| unopened(&error))?;
-    String::from_utf8(bytes).map_err(|error| {
-        let before = &error.as_bytes()[..error.utf8_error().valid_up_to()];
-        let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
-        format!("line {line}: is no UTF-8 text; is this the right file?")
-    })
+    text::decode(bytes).map_err(|error| error.to_string())
 }
 
 pub(crate) fn read_text<T>(

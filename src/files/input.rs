@@ -2,11 +2,12 @@
 
 use std::fmt;
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, BufRead, Cursor, Read};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 
+use crate::collect::text::{self, Encoding};
 use crate::domain::{Document, Faults, JsonText};
 use crate::terminal::shown;
 use crate::terminal::tame;
@@ -74,13 +75,18 @@ impl Input {
         Ok(bytes)
     }
 
-    /// All of it as a text; see [`Input::bytes`].
+    /// All of it as a text, decoded as [`text::decode`] does; see [`Input::bytes`].
     ///
     /// # Errors
-    /// As there; or that it is no UTF-8.
+    /// As there; or that it is no text.
     pub(crate) fn text(&self, most: usize) -> io::Result<String> {
-        String::from_utf8(self.bytes(most)?)
-            .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is no UTF-8 text"))
+        text::decode(self.bytes(most)?).map_err(|error| {
+            let why = match error.line {
+                Some(line) => format!("line {line} {}", error.detail),
+                None => format!("it {}", error.detail),
+            };
+            io::Error::new(io::ErrorKind::InvalidData, why)
+        })
     }
 
     /// What `parse` makes of its JSON, which is no larger than that of any run. `wanted` says in a
@@ -94,10 +100,11 @@ impl Input {
         parse: impl FnOnce(JsonText<'_>) -> Result<T, Faults>,
     ) -> anyhow::Result<T> {
         let name = &self.name;
-        let bytes = self
-            .bytes(MAX_RUN_BYTES)
+        let text = self
+            .text(MAX_RUN_BYTES)
             .with_context(|| format!("cannot read {name}"))?;
-        let json = JsonText::parse(&bytes).with_context(|| format!("{name} is not JSON"))?;
+        let json =
+            JsonText::parse(text.as_bytes()).with_context(|| format!("{name} is not JSON"))?;
         parse(json)
             .map_err(|faults| anyhow::anyhow!("{name} holds no {wanted}{}", lines(faults.lines())))
     }
@@ -109,6 +116,31 @@ impl Input {
     pub(crate) fn document(&self) -> anyhow::Result<Document> {
         self.parse_json("document that fits", Document::parse)
     }
+}
+
+/// A stream of lines without the byte order mark before it, and decoded where the mark is that of
+/// UTF-16, of which at most `most` bytes are held.
+///
+/// # Errors
+/// That it cannot be read, is too large to be decoded, or is no text.
+pub(crate) fn decoded(
+    mut input: impl BufRead + 'static,
+    most: usize,
+) -> io::Result<Box<dyn BufRead>> {
+    let mut head = Vec::new();
+    input.by_ref().take(4).read_to_end(&mut head)?;
+    let mark = match Encoding::of(&head) {
+        Encoding::Utf8(mark) => mark,
+        _ => {
+            let mut bytes = head;
+            input.take(most as u64).read_to_end(&mut bytes)?;
+            let text = text::decode(bytes)
+                .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.to_string()))?;
+            return Ok(Box::new(Cursor::new(text.into_bytes())));
+        }
+    };
+    let head = Cursor::new(head.split_off(mark));
+    Ok(Box::new(head.chain(input)))
 }
 
 /// Faults, or whatever is told one by one: each on a line of its own, below what was said before. A
@@ -142,6 +174,20 @@ mod tests {
     }
 
     #[test]
+    fn a_stream_is_read_however_it_is_written() {
+        let lines = |bytes: &[u8]| -> io::Result<String> {
+            let mut text = String::new();
+            decoded(Cursor::new(bytes.to_vec()), 64)?.read_to_string(&mut text)?;
+            Ok(text)
+        };
+        assert_eq!(lines(b"a\nb").unwrap(), "a\nb");
+        assert_eq!(lines(b"a").unwrap(), "a");
+        assert_eq!(lines(b"\xef\xbb\xbfa\nb").unwrap(), "a\nb");
+        assert_eq!(lines(b"\xff\xfea\0\n\0").unwrap(), "a\n");
+        assert!(lines(b"\xff\xfea\0\n").is_err());
+    }
+
+    #[test]
     fn what_fits_to_the_byte_is_read() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("text");
@@ -152,7 +198,9 @@ mod tests {
         std::fs::write(&path, b"\xff").unwrap();
         assert_eq!(
             input.text(3).unwrap_err().to_string(),
-            "it is no UTF-8 text"
+            "line 1 is no UTF-8 text; is this the right file?"
         );
+        std::fs::write(&path, "\u{feff}{}\r\n").unwrap();
+        assert_eq!(input.text(9).unwrap(), "{}\n");
     }
 }

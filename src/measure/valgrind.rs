@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use clap::ValueEnum;
 
@@ -114,6 +115,42 @@ impl Tool {
     }
 }
 
+/// The caches that callgrind is told to simulate: `I1=32768,8,64 D1=32768,8,64 LL=8388608,16,64`.
+pub fn caches() -> String {
+    let flags = CALLGRIND.iter().filter_map(|flag| flag.strip_prefix("--"));
+    let caches = flags.filter(|flag| {
+        ["I1=", "D1=", "LL="]
+            .iter()
+            .any(|name| flag.starts_with(name))
+    });
+    caches.collect::<Vec<_>>().join(" ")
+}
+
+/// What valgrind calls itself, such as `valgrind-3.19.0`; `None` where it cannot be asked.
+pub fn version() -> Option<String> {
+    let output = Command::new("valgrind").arg("--version").output().ok()?;
+    let text = String::from_utf8(output.stdout).ok()?;
+    let version = text.lines().next().unwrap_or_default().trim();
+    (output.status.success() && !version.is_empty()).then(|| version.to_owned())
+}
+
+/// The processes that have a log and no file in the folder of a pass: they were killed, or became a
+/// program that was not counted.
+///
+/// # Errors
+/// That the folder cannot be read.
+pub fn uncounted(tool: Tool, folder: &Path) -> io::Result<Vec<u32>> {
+    let mut found = Vec::new();
+    for entry in folder.read_dir()? {
+        let name = entry?.file_name();
+        let process = name.to_str().and_then(|name| name.strip_prefix("log."));
+        let process = process.and_then(|word| word.parse().ok());
+        found.extend(process.filter(|process| !tool.wrote(folder, *process)));
+    }
+    found.sort_unstable();
+    Ok(found)
+}
+
 /// A folder as valgrind takes it literally: it gives `%` a meaning.
 fn literal(folder: &Path) -> std::ffi::OsString {
     use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
@@ -182,6 +219,11 @@ fn fault(path: &Path, error: impl std::fmt::Display) -> FileFault {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_caches_are_those_of_the_flags() {
+        assert_eq!(caches(), "I1=32768,8,64 D1=32768,8,64 LL=8388608,16,64");
+    }
 
     #[test]
     fn a_folder_is_taken_literally() {

@@ -5,6 +5,8 @@ use std::io::ErrorKind;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use chrono::{DateTime, SecondsFormat};
+
 use crate::terminal::tame;
 
 /// A commit, and when it was committed (RFC 3339).
@@ -29,19 +31,22 @@ pub(crate) fn checkout(folder: &Path) -> Result<(), String> {
 /// # Errors
 /// What git says instead.
 pub(crate) fn commit(folder: &Path, revision: &str) -> Result<Commit, String> {
-    let args = ["log", "-1", "--no-show-signature", "--format=%H %cI"];
+    // In seconds: a commit may have a time zone that no other program reads.
+    let args = ["log", "-1", "--no-show-signature", "--format=%H %ct"];
     // The revision is not for git to read as anything but a name.
     let text = ask(
         folder,
         &[&args[..], &["--end-of-options", revision, "--"]].concat(),
     )?;
-    let (sha, date) = text
-        .split_once(' ')
-        .ok_or_else(|| format!("git says `{}`", tame(&text)))?;
-    Ok(Commit {
-        sha: sha.to_owned(),
-        date: date.to_owned(),
-    })
+    let parse = |text: &str| {
+        let (sha, seconds) = text.split_once(' ')?;
+        let date = DateTime::from_timestamp(seconds.parse().ok()?, 0)?;
+        Some(Commit {
+            sha: sha.to_owned(),
+            date: date.to_rfc3339_opts(SecondsFormat::Secs, true),
+        })
+    };
+    parse(&text).ok_or_else(|| format!("git says `{}`", tame(&text)))
 }
 
 /// What git prints, without its line end.
@@ -71,4 +76,57 @@ pub(crate) fn ask(folder: &Path, args: &[&str]) -> Result<String, String> {
     }
     let text = String::from_utf8_lossy(&output.stdout);
     Ok(text.trim_end_matches(['\r', '\n']).to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::io::Write as _;
+
+    use super::*;
+
+    #[test]
+    fn a_commit_of_an_odd_time_zone_has_its_date() {
+        let folder = tempfile::tempdir().unwrap();
+        let git = |args: &[&str], stdin: &str| {
+            let mut child = Command::new("git")
+                .arg("-C")
+                .arg(folder.path())
+                .args(args)
+                .stdin(Stdio::piped())
+                .stdout(Stdio::piped())
+                .spawn()
+                .unwrap();
+            child
+                .stdin
+                .take()
+                .unwrap()
+                .write_all(stdin.as_bytes())
+                .unwrap();
+            let output = child.wait_with_output().unwrap();
+            assert!(output.status.success(), "{args:?}");
+            String::from_utf8(output.stdout).unwrap().trim().to_owned()
+        };
+        git(&["init", "--quiet"], "");
+        let tree = git(&["hash-object", "-t", "tree", "-w", "--stdin"], "");
+        let raw = format!(
+            "tree {tree}\nauthor A <a@example.org> 1312735823 +051800\n\
+             committer A <a@example.org> 1312735823 +051800\n\nold\n"
+        );
+        let hash = [
+            "hash-object",
+            "-t",
+            "commit",
+            "-w",
+            "--literally",
+            "--stdin",
+        ];
+        let sha = git(&hash, &raw);
+        let found = commit(folder.path(), &sha).unwrap();
+        assert_eq!(
+            (found.sha, found.date.as_str()),
+            (sha, "2011-08-07T16:50:23Z")
+        );
+        fs::remove_dir_all(folder.path().join(".git")).unwrap();
+    }
 }

@@ -41,9 +41,17 @@ impl Outside for Machine {
             .map_err(|_| "the checkout is at no branch (its HEAD is detached)".to_owned())
     }
 
+    /// That of `origin`, or of the only remote.
     fn remote(&self) -> Result<String, String> {
-        self.ask(&["remote", "get-url", "origin"])?
-            .map_err(|_| "the checkout has no remote `origin`".to_owned())
+        let url = |name: &str| self.ask(&["remote", "get-url", name]);
+        if let Ok(url) = url("origin")? {
+            return Ok(url);
+        }
+        match &self.remotes()?[..] {
+            [only] => url(only)?,
+            [] => Err("the checkout has no remote".to_owned()),
+            _ => Err("the checkout has several remotes, and none is `origin`".to_owned()),
+        }
     }
 
     fn date(&self, commit: &CommitSha) -> Result<String, String> {
@@ -55,6 +63,66 @@ impl Outside for Machine {
                  only the newest ones)"
             )
         })
+    }
+
+    fn remotes(&self) -> Result<Vec<String>, String> {
+        let names = self.ask(&["remote"])??;
+        Ok(names.lines().map(str::to_owned).collect())
+    }
+
+    fn tag(&self, name: &str) -> Result<String, String> {
+        let tag = format!("refs/tags/{name}^{{commit}}");
+        self.ask(&["rev-parse", "--verify", "--quiet", "--end-of-options", &tag])?
+            .map_err(|_| format!("the checkout has no tag `{name}`"))
+    }
+
+    fn whole(&self, digits: &str) -> Result<String, String> {
+        let commit = format!("{digits}^{{commit}}");
+        self.ask(&[
+            "rev-parse",
+            "--verify",
+            "--quiet",
+            "--end-of-options",
+            &commit,
+        ])?
+        .map_err(|_| format!("the checkout does not have the commit {digits}"))
+    }
+
+    fn parents(&self, commit: &str) -> Result<Vec<String>, String> {
+        let args = [
+            "log",
+            "-1",
+            "--no-show-signature",
+            "--format=%P",
+            "--end-of-options",
+        ];
+        let parents = self.ask(&[&args[..], &[commit, "--"]].concat())??;
+        Ok(parents.split_whitespace().map(str::to_owned).collect())
+    }
+
+    fn is_on_remote(&self, commit: &str, branch: Option<&str>) -> Result<bool, String> {
+        let args = [
+            "for-each-ref",
+            "--count=1",
+            "--format=%(refname)",
+            "--contains",
+            commit,
+        ];
+        let patterns = match branch {
+            // A remote's name may have slashes, and so may a branch's.
+            Some(branch) => self
+                .remotes()?
+                .iter()
+                .map(|remote| format!("refs/remotes/{remote}/{branch}"))
+                .collect(),
+            None => vec!["refs/remotes/".to_owned()],
+        };
+        if patterns.is_empty() {
+            return Ok(false);
+        }
+        let patterns: Vec<&str> = patterns.iter().map(String::as_str).collect();
+        let found = self.ask(&[&args[..], &patterns].concat())??;
+        Ok(!found.is_empty())
     }
 }
 
@@ -70,6 +138,12 @@ impl Machine {
         let checkout = self.checkout.get_or_init(|| checkout::checkout(here()));
         checkout.clone()
     }
+}
+
+/// Whether no tracked file differs from the commit.
+pub(super) fn is_clean() -> Result<bool, String> {
+    let args = ["status", "--porcelain", "--untracked-files=no"];
+    checkout::ask(here(), &args).map(|changed| changed.is_empty())
 }
 
 fn here() -> &'static Path {

@@ -37,6 +37,16 @@ trait Outside {
     fn remote(&self) -> Result<String, String>;
     /// When a commit was made, as in RFC 3339.
     fn date(&self, commit: &CommitSha) -> Result<String, String>;
+    /// The names of the checkout's remotes.
+    fn remotes(&self) -> Result<Vec<String>, String>;
+    /// The commit that a tag of the checkout is at.
+    fn tag(&self, name: &str) -> Result<String, String>;
+    /// The whole name of the commit that begins with these digits.
+    fn whole(&self, digits: &str) -> Result<String, String>;
+    /// The parents of a commit.
+    fn parents(&self, commit: &str) -> Result<Vec<String>, String>;
+    /// Whether a branch of a remote has a commit: one that is called `branch`, or any.
+    fn is_on_remote(&self, commit: &str, branch: Option<&str>) -> Result<bool, String>;
 }
 
 /// One value that a run needs.
@@ -141,6 +151,7 @@ impl Detector {
 
     fn new(outside: Box<dyn Outside>, commit: Option<CommitSha>) -> Self {
         let mut clues = ci::clues(outside.as_ref());
+        clues.target = clues.branch.as_ref().map(|branch| branch.text.clone());
         if let Some(commit) = &commit {
             clues.keep_what_holds_for(commit);
         }
@@ -197,9 +208,50 @@ impl Detector {
     }
 
     fn find_commit(&mut self) -> Result<Clue, String> {
-        match self.clues.commit.take() {
-            Some(said) => said,
-            None => self.outside.head().map(by_git),
+        let (commit, is_checked_out) = match self.clues.commit.take() {
+            Some(said) => (said?, false),
+            None => (self.outside.head().map(by_git)?, true),
+        };
+        let may_be_merge = is_checked_out || self.clues.may_be_trial_merge;
+        if self.clues.proposed.is_some() && may_be_merge {
+            return self.without_trial_merge(commit);
+        }
+        Ok(commit)
+    }
+
+    /// The commit of a change, which `built` is or merges with the change's target. A system that
+    /// merges them keeps the merge to itself, so that no branch of a remote has it; of its parents the
+    /// one that the target does not have is the change's.
+    fn without_trial_merge(&self, built: Clue) -> Result<Clue, String> {
+        let Ok(parents) = self.outside.parents(&built.text) else {
+            return Ok(built);
+        };
+        let is_own = || self.outside.is_on_remote(&built.text, None) == Ok(true);
+        if parents.len() < 2 || is_own() {
+            return Ok(built);
+        }
+        let target = self.clues.target.as_deref();
+        let is_of_target = |parent: &String| match target {
+            Some(target) => self
+                .outside
+                .is_on_remote(parent, Some(target))
+                .unwrap_or(false),
+            None => false,
+        };
+        let own: Vec<&String> = parents
+            .iter()
+            .filter(|parent| !is_of_target(parent))
+            .collect();
+        match own[..] {
+            [own] if parents.len() == 2 => Ok(Clue {
+                text: own.clone(),
+                origin: format!("{}, a trial merge of it", built.origin).into(),
+            }),
+            _ => Err(format!(
+                "{} is a merge, and which of its parents is the change cannot be told: fetch the \
+                 branch that the change is for",
+                built.origin
+            )),
         }
     }
 
@@ -338,6 +390,12 @@ impl Detector {
             origin,
         });
     }
+}
+
+/// Whether the checkout in the current folder has its tracked files as they were committed; `None`
+/// where there is no checkout to ask.
+pub(crate) fn is_clean() -> Option<bool> {
+    git::is_clean().ok()
 }
 
 impl Clues {

@@ -19,6 +19,12 @@ struct Around {
     head: Result<String, String>,
     branch: Result<String, String>,
     remote: Result<String, String>,
+    remotes: Vec<String>,
+    tags: BTreeMap<&'static str, &'static str>,
+    /// The parents of [`MERGE`].
+    parents: Vec<String>,
+    /// The commits of each branch of a remote.
+    branches: BTreeMap<&'static str, Vec<&'static str>>,
 }
 
 impl Around {
@@ -29,6 +35,18 @@ impl Around {
             head: Ok(HEAD.to_owned()),
             branch: Ok("main".to_owned()),
             remote: Ok("git@h:owner/name.git".to_owned()),
+            remotes: vec!["origin".to_owned()],
+            tags: BTreeMap::new(),
+            parents: vec![HEAD.to_owned()],
+            branches: BTreeMap::from([("main", vec![HEAD])]),
+        }
+    }
+
+    /// A checkout in which [`MERGE`] merges [`CHANGED`] with the newest commit of `main`.
+    fn with_trial_merge(self) -> Self {
+        Self {
+            parents: vec![HEAD.to_owned(), CHANGED.to_owned()],
+            ..self
         }
     }
 
@@ -117,6 +135,39 @@ impl Outside for Around {
             _ => return Err("the checkout does not have the commit".to_owned()),
         };
         Ok(format!("2026-11-30T11:00:{second}+02:00"))
+    }
+
+    fn remotes(&self) -> Result<Vec<String>, String> {
+        self.head.clone()?;
+        Ok(self.remotes.clone())
+    }
+
+    fn tag(&self, name: &str) -> Result<String, String> {
+        let commit = self.tags.get(name).ok_or("the checkout has no such tag")?;
+        Ok((*commit).to_owned())
+    }
+
+    fn whole(&self, digits: &str) -> Result<String, String> {
+        let known = [HEAD, MERGE, CHANGED];
+        let found = known.into_iter().find(|commit| commit.starts_with(digits));
+        found
+            .map(str::to_owned)
+            .ok_or_else(|| "the checkout does not have it".to_owned())
+    }
+
+    fn parents(&self, commit: &str) -> Result<Vec<String>, String> {
+        self.head.clone()?;
+        Ok(match commit {
+            MERGE => self.parents.clone(),
+            _ => vec![HEAD.to_owned()],
+        })
+    }
+
+    fn is_on_remote(&self, commit: &str, branch: Option<&str>) -> Result<bool, String> {
+        let mut branches = self.branches.iter();
+        Ok(branches.any(|(name, commits)| {
+            branch.is_none_or(|branch| branch == *name) && commits.contains(&commit)
+        }))
     }
 }
 
@@ -447,7 +498,7 @@ fn github_merge_queue_and_workflow_run() {
     let fork = run("pull_request", json!([]));
     let unknown = "branch: nothing names the branch that the change is for; give --branch NAME";
     assert_told(&fork, &[GITHUB_REPO, commit, date, unknown]);
-    assert_refuses_promote(&fork, "is not of a push");
+    assert_refuses_promote(&fork, "is of a pull_request");
     let own = run(
         "pull_request",
         json!([{"number": 7, "base": {"ref": "main"}}]),
@@ -567,6 +618,439 @@ fn jenkins() {
     assert_refuses_promote(&change, "CHANGE_ID is 7");
     let tag = common.with(&[("BRANCH_NAME", "14.04"), ("TAG_NAME", "14.04")]);
     assert_eq!(tag.told()[2], "tag 14.04 (from TAG_NAME)");
+}
+
+fn jenkins_job(variables: &[(&'static str, &str)]) -> Around {
+    let common = [
+        ("JENKINS_URL", "http://j"),
+        ("GIT_URL", "https://h/owner/name.git"),
+        ("GIT_COMMIT", MERGE),
+        ("GIT_BRANCH", "origin/topic"),
+    ];
+    Around::detached().with(&common).with(variables)
+}
+
+#[test]
+fn jenkins_with_the_plugins_that_build_changes() {
+    let git = "repo owner/name (from GIT_URL)";
+    let date = "run date 2026-11-30T09:00:03Z (from git)";
+    let ghprb = jenkins_job(&[
+        ("ghprbPullId", "7"),
+        ("ghprbTargetBranch", "main"),
+        ("ghprbActualCommit", CHANGED),
+        ("ghprbGhRepository", "owner/name"),
+        ("sha1", "origin/pr/7/merge"),
+    ]);
+    let commit = "commit cccccccccccccccccccccccccccccccccccccccc (from ghprbActualCommit)";
+    assert_told(
+        &ghprb,
+        &[
+            "repo owner/name (from ghprbGhRepository)",
+            "branch main (from ghprbTargetBranch)",
+            commit,
+            "change 7 (from ghprbPullId)",
+            date,
+        ],
+    );
+    assert_refuses_promote(&ghprb, "ghprbPullId is 7");
+
+    let gitlab = jenkins_job(&[
+        ("gitlabActionType", "MERGE"),
+        ("gitlabMergeRequestIid", "12"),
+        ("gitlabTargetBranch", "main"),
+        ("gitlabMergeRequestLastCommit", CHANGED),
+    ]);
+    assert_told(
+        &gitlab,
+        &[
+            git,
+            "branch main (from gitlabTargetBranch)",
+            "commit cccccccccccccccccccccccccccccccccccccccc (from gitlabMergeRequestLastCommit)",
+            "change 12 (from gitlabMergeRequestIid)",
+            date,
+        ],
+    );
+    assert_refuses_promote(&gitlab, "gitlabMergeRequestIid is 12");
+    let unnumbered = jenkins_job(&[("gitlabActionType", "NOTE")]);
+    assert_refuses_promote(&unnumbered, "gitlabActionType is NOTE");
+    assert_takes_promote(&jenkins_job(&[("gitlabActionType", "PUSH")]));
+
+    let bitbucket = jenkins_job(&[
+        ("BITBUCKET_PULL_REQUEST_ID", "3"),
+        ("BITBUCKET_TARGET_BRANCH", "main"),
+    ]);
+    assert_refuses_promote(&bitbucket, "BITBUCKET_PULL_REQUEST_ID is 3");
+}
+
+#[test]
+fn a_trial_merge_in_git_commit_is_the_change_that_it_merges() {
+    let change = [
+        ("CHANGE_ID", "7"),
+        ("CHANGE_TARGET", "main"),
+        ("BRANCH_NAME", "PR-7"),
+    ];
+    let commit = |around: &Around| {
+        let told = around.told();
+        told.into_iter()
+            .find(|line| line.starts_with("commit"))
+            .unwrap()
+    };
+    let merged = jenkins_job(&change).with_trial_merge();
+    let own =
+        "commit cccccccccccccccccccccccccccccccccccccccc (from GIT_COMMIT, a trial merge of it)";
+    assert_eq!(commit(&merged), own);
+    // Jenkins merges the branch into the change, or the change into the branch.
+    let mut turned = merged.clone();
+    turned.parents.reverse();
+    assert_eq!(commit(&turned), own);
+    // The author merged the branch, and pushed that.
+    let mut pushed = merged.clone();
+    pushed.branches.insert("PR-7", vec![MERGE]);
+    assert!(
+        commit(&pushed).starts_with("commit bbbb"),
+        "{}",
+        commit(&pushed)
+    );
+    let mut unknown = merged;
+    unknown.branches.clear();
+    let said = commit(&unknown);
+    assert!(
+        said.starts_with("commit: GIT_COMMIT is a merge, and which of its parents"),
+        "{said}"
+    );
+    assert!(commit(&jenkins_job(&change)).starts_with("commit bbbb"));
+    assert!(commit(&jenkins_job(&[]).with_trial_merge()).starts_with("commit bbbb"));
+}
+
+#[test]
+fn a_remote_is_no_part_of_a_branch() {
+    for (remotes, name) in [
+        (&["upstream"][..], "upstream/release/1"),
+        (&["origin", "upstream"], "upstream/release/1"),
+        (&[], "refs/remotes/upstream/release/1"),
+        (&[], "remotes/upstream/release/1"),
+        (&["upstream"], "release/1"),
+        (&["upstream"], "origin/release/1"),
+    ] {
+        let mut around = jenkins_job(&[("GIT_BRANCH", name)]);
+        around.remotes = remotes.iter().map(|remote| (*remote).to_owned()).collect();
+        let told = around.told();
+        assert_eq!(told[1], "branch release/1 (from GIT_BRANCH)", "{name}");
+    }
+    let local = jenkins_job(&[("GIT_BRANCH", "x/main"), ("GIT_LOCAL_BRANCH", "main")]);
+    assert_eq!(local.told()[1], "branch main (from GIT_LOCAL_BRANCH)");
+}
+
+#[test]
+fn a_workflow_run_of_a_tag_or_a_schedule_is_no_change() {
+    let run = |event: &str, name: &str| {
+        github("workflow_run", "refs/heads/main").event(json!({"workflow_run": {
+            "event": event, "head_sha": CHANGED, "head_branch": name, "pull_requests": [],
+        }}))
+    };
+    let mut tagged = run("push", "v1.2.0");
+    tagged.tags.insert("v1.2.0", CHANGED);
+    let told = tagged.told();
+    let tag = "tag v1.2.0 (from workflow_run.head_branch in GITHUB_EVENT_PATH)";
+    assert!(told.contains(&tag.to_owned()), "{told:?}");
+    let unknown = "branch: a tag was pushed, and a tag is on no branch; give --branch NAME";
+    assert!(told.contains(&unknown.to_owned()), "{told:?}");
+    // A branch of the same name, at another commit.
+    tagged.tags.insert("v1.2.0", HEAD);
+    assert!(
+        tagged.told()[1].starts_with("branch v1.2.0"),
+        "{:?}",
+        tagged.told()
+    );
+    for event in ["schedule", "workflow_dispatch", "push", "release"] {
+        let nightly = run(event, "main");
+        assert!(nightly.told()[1].starts_with("branch main"), "{event}");
+        assert_takes_promote(&nightly);
+    }
+    for event in [
+        "pull_request",
+        "pull_request_target",
+        "pull_request_review",
+        "merge_group",
+    ] {
+        assert_refuses_promote(&run(event, "topic"), &format!("is of a {event}"));
+    }
+    let silent = github("workflow_run", "refs/heads/main").event(json!({"workflow_run": {}}));
+    assert_refuses_promote(&silent, "does not say what started it");
+}
+
+#[test]
+fn gitea_and_forgejo_build_the_change_itself() {
+    for system in ["GITEA_ACTIONS", "FORGEJO_ACTIONS"] {
+        let around = github("pull_request", "refs/pull/7/head")
+            .with(&[
+                ("GITHUB_ACTIONS", ""),
+                (system, "true"),
+                ("GITHUB_SHA", CHANGED),
+            ])
+            .with(&[("GITHUB_BASE_REF", "main")]);
+        let told = around.told();
+        assert_eq!(told[1], "branch main (from GITHUB_BASE_REF)", "{told:?}");
+        assert!(told[2].starts_with("commit cccc"), "{told:?}");
+        assert_refuses_promote(&around, "GITHUB_EVENT_NAME is pull_request");
+    }
+}
+
+/// What a system says of a push, a schedule, a tag and a change: its variables and what is told.
+#[test]
+fn the_other_systems() {
+    type Case = (&'static [(&'static str, &'static str)], &'static str);
+    let cases: [Case; 21] = [
+        (
+            &[
+                ("BUILDKITE", "true"),
+                ("BUILDKITE_PULL_REQUEST", "false"),
+                ("BUILDKITE_BRANCH", "main"),
+                ("BUILDKITE_COMMIT", CHANGED),
+                ("BUILDKITE_REPO", "git@h:o/n.git"),
+            ],
+            "o/n main c",
+        ),
+        (
+            &[
+                ("BUILDKITE", "true"),
+                ("BUILDKITE_PULL_REQUEST", "7"),
+                ("BUILDKITE_PULL_REQUEST_BASE_BRANCH", "main"),
+                ("BUILDKITE_BRANCH", "topic"),
+                ("BUILDKITE_COMMIT", CHANGED),
+                ("BUILDKITE_REPO", "git@h:o/n.git"),
+            ],
+            "o/n main c change 7",
+        ),
+        (
+            &[
+                ("BUILDKITE", "true"),
+                ("BUILDKITE_PULL_REQUEST", "7"),
+                ("BUILDKITE_PULL_REQUEST_BASE_BRANCH", "main"),
+                ("BUILDKITE_PULL_REQUEST_USING_MERGE_REFSPEC", "true"),
+                ("BUILDKITE_COMMIT", MERGE),
+                ("BUILDKITE_REPO", "git@h:o/n.git"),
+            ],
+            "o/n main c change 7",
+        ),
+        (
+            &[
+                ("BUILDKITE", "true"),
+                ("BUILDKITE_PULL_REQUEST", "false"),
+                ("BUILDKITE_MERGE_QUEUE_BASE_BRANCH", "main"),
+                ("BUILDKITE_COMMIT", CHANGED),
+                ("BUILDKITE_REPO", "git@h:o/n.git"),
+            ],
+            "o/n main c proposed",
+        ),
+        (
+            &[
+                ("BUILDKITE", "true"),
+                ("BUILDKITE_PULL_REQUEST", "false"),
+                ("BUILDKITE_TAG", "v1"),
+                ("BUILDKITE_BRANCH", "v1"),
+                ("BUILDKITE_COMMIT", CHANGED),
+                ("BUILDKITE_REPO", "git@h:o/n.git"),
+            ],
+            "o/n - c tag v1",
+        ),
+        (
+            &[
+                ("CIRCLECI", "true"),
+                ("CIRCLE_PROJECT_USERNAME", "o"),
+                ("CIRCLE_PROJECT_REPONAME", "n"),
+                ("CIRCLE_BRANCH", "main"),
+                ("CIRCLE_SHA1", CHANGED),
+            ],
+            "o/n main c",
+        ),
+        (
+            &[
+                ("CIRCLECI", "true"),
+                ("CIRCLE_REPOSITORY_URL", "git@h:o/n.git"),
+                ("CIRCLE_BRANCH", "topic"),
+                ("CIRCLE_PULL_REQUEST", "https://h/o/n/pull/7"),
+                ("CIRCLE_SHA1", CHANGED),
+            ],
+            "o/n - c change 7",
+        ),
+        (
+            &[
+                ("CIRCLECI", "true"),
+                ("CIRCLE_REPOSITORY_URL", "git@h:o/n.git"),
+                ("CIRCLE_BRANCH", "pull/7"),
+                ("CIRCLE_PR_NUMBER", "7"),
+                ("CIRCLE_SHA1", CHANGED),
+            ],
+            "o/n - c change 7",
+        ),
+        (
+            &[
+                ("CIRCLECI", "true"),
+                ("CIRCLE_REPOSITORY_URL", "git@h:o/n.git"),
+                ("CIRCLE_TAG", "v1"),
+                ("CIRCLE_SHA1", CHANGED),
+            ],
+            "o/n - c tag v1",
+        ),
+        (
+            &[
+                ("TF_BUILD", "True"),
+                ("BUILD_REPOSITORY_NAME", "o/n"),
+                ("BUILD_REASON", "Schedule"),
+                ("BUILD_SOURCEBRANCH", "refs/heads/main"),
+                ("BUILD_SOURCEVERSION", CHANGED),
+            ],
+            "o/n main c",
+        ),
+        (
+            &[
+                ("TF_BUILD", "True"),
+                ("BUILD_REPOSITORY_NAME", "o/n"),
+                ("BUILD_SOURCEBRANCH", "refs/tags/v1"),
+                ("BUILD_SOURCEVERSION", CHANGED),
+            ],
+            "o/n - c tag v1",
+        ),
+        (
+            &[
+                ("TF_BUILD", "True"),
+                ("BUILD_REPOSITORY_NAME", "o/n"),
+                ("BUILD_REASON", "PullRequest"),
+                ("BUILD_SOURCEBRANCH", "refs/pull/7/merge"),
+                ("BUILD_SOURCEVERSION", MERGE),
+                ("SYSTEM_PULLREQUEST_TARGETBRANCH", "refs/heads/main"),
+                ("SYSTEM_PULLREQUEST_PULLREQUESTID", "9001"),
+                ("SYSTEM_PULLREQUEST_PULLREQUESTNUMBER", "7"),
+                ("SYSTEM_PULLREQUEST_SOURCECOMMITID", CHANGED),
+            ],
+            "o/n main c change 7",
+        ),
+        (
+            &[
+                ("TF_BUILD", "True"),
+                ("BUILD_REPOSITORY_NAME", "o/n"),
+                ("BUILD_SOURCEBRANCH", "refs/pull/7/merge"),
+                ("BUILD_SOURCEVERSION", MERGE),
+                ("SYSTEM_PULLREQUEST_TARGETBRANCH", "main"),
+            ],
+            "o/n main c proposed",
+        ),
+        (
+            &[
+                ("BITBUCKET_BUILD_NUMBER", "1"),
+                ("BITBUCKET_REPO_FULL_NAME", "o/n"),
+                ("BITBUCKET_BRANCH", "main"),
+                ("BITBUCKET_COMMIT", CHANGED),
+            ],
+            "o/n main c",
+        ),
+        (
+            &[
+                ("BITBUCKET_BUILD_NUMBER", "1"),
+                ("BITBUCKET_REPO_FULL_NAME", "o/n"),
+                ("BITBUCKET_BRANCH", "topic"),
+                ("BITBUCKET_PR_ID", "7"),
+                ("BITBUCKET_PR_DESTINATION_BRANCH", "main"),
+                ("BITBUCKET_COMMIT", "cccccccccccc"),
+            ],
+            "o/n main c change 7",
+        ),
+        (
+            &[
+                ("BITBUCKET_BUILD_NUMBER", "1"),
+                ("BITBUCKET_REPO_FULL_NAME", "o/n"),
+                ("BITBUCKET_TAG", "v1"),
+                ("BITBUCKET_COMMIT", CHANGED),
+            ],
+            "o/n - c tag v1",
+        ),
+        (
+            &[
+                ("DRONE", "true"),
+                ("DRONE_REPO", "o/n"),
+                ("DRONE_BUILD_EVENT", "cron"),
+                ("DRONE_BRANCH", "main"),
+                ("DRONE_COMMIT_SHA", CHANGED),
+            ],
+            "o/n main c",
+        ),
+        (
+            &[
+                ("DRONE", "true"),
+                ("DRONE_REPO", "o/n"),
+                ("DRONE_BUILD_EVENT", "pull_request"),
+                ("DRONE_PULL_REQUEST", "7"),
+                ("DRONE_TARGET_BRANCH", "main"),
+                ("DRONE_COMMIT_SHA", CHANGED),
+            ],
+            "o/n main c change 7",
+        ),
+        (
+            &[
+                ("CI", "woodpecker"),
+                ("CI_REPO", "o/n"),
+                ("CI_PIPELINE_EVENT", "cron"),
+                ("CI_COMMIT_BRANCH", "main"),
+                ("CI_COMMIT_SHA", CHANGED),
+            ],
+            "o/n main c",
+        ),
+        (
+            &[
+                ("CI", "woodpecker"),
+                ("CI_REPO", "o/n"),
+                ("CI_PIPELINE_EVENT", "pull_request"),
+                ("CI_COMMIT_PULL_REQUEST", "7"),
+                ("CI_COMMIT_BRANCH", "topic"),
+                ("CI_COMMIT_TARGET_BRANCH", "main"),
+                ("CI_COMMIT_SHA", CHANGED),
+            ],
+            "o/n main c change 7",
+        ),
+        (
+            &[
+                ("CI", "woodpecker"),
+                ("CI_REPO", "o/n"),
+                ("CI_PIPELINE_EVENT", "tag"),
+                ("CI_COMMIT_TAG", "v1"),
+                ("CI_COMMIT_SHA", CHANGED),
+            ],
+            "o/n - c tag v1",
+        ),
+    ];
+    for (variables, expected) in cases {
+        let around = Around::detached().with_trial_merge().with(variables);
+        let mut detector = around.detector(None);
+        let repo = detector
+            .repo(None)
+            .map_or("-".to_owned(), |repo| repo.to_string());
+        let branch = detector
+            .branch(None)
+            .map_or("-".to_owned(), |branch| branch.to_string());
+        let commit = detector
+            .commit()
+            .map_or("-".to_owned(), |commit| commit.as_str()[..1].to_owned());
+        let mut told = format!("{repo} {branch} {commit}");
+        if let Some(change) = detector.change(None) {
+            told.push_str(&format!(" change {change}"));
+        }
+        match detector.tag(None).as_str() {
+            "" => {}
+            tag => told.push_str(&format!(" tag {tag}")),
+        }
+        let is_change = expected.contains("change") || expected.contains("proposed");
+        assert_eq!(
+            told,
+            expected.trim_end_matches(" proposed"),
+            "{variables:?}"
+        );
+        if is_change {
+            assert_refuses_promote(&around, " is ");
+        } else {
+            assert_takes_promote(&around);
+        }
+    }
 }
 
 #[test]

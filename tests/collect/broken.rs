@@ -6,7 +6,7 @@ use std::fs;
 use crate::{fixtures, refuse};
 
 /// A file, the flag it is given to, and what must be said of it beside its name.
-const CASES: [(&str, &str, &str); 61] = [
+const CASES: [(&str, &str, &str); 63] = [
     (
         "--callgrind",
         "callgrind/cut_short.bad.out",
@@ -136,7 +136,7 @@ const CASES: [(&str, &str, &str); 61] = [
     (
         "--sysbench",
         "sysbench/older_release.bad.txt",
-        "is a report of sysbench 0.4.12; those of 1.0 are read",
+        "is a report of sysbench 0.4.12; those of 1.0 and 1.1 are read",
     ),
     (
         "--sysbench",
@@ -175,8 +175,18 @@ const CASES: [(&str, &str, &str); 61] = [
     ),
     (
         "--hyperfine",
-        "hyperfine/long_command.bad.json",
-        "(hyperfine --command-name)",
+        "hyperfine/failed_command.bad.json",
+        "`app install` failed in 10 of 10 runs, so these are the times of a failure; mend the command, or say --allow-failures",
+    ),
+    (
+        "--sysbench",
+        "sysbench/did_nothing.bad.txt",
+        "did nothing (0 events): nothing was measured",
+    ),
+    (
+        "--go-bench",
+        "go_bench/two_benchmarks_of_one_name.bad.txt",
+        "line 4: `BenchmarkStore/Add-2` may be `BenchmarkStore/Add` on several processors",
     ),
     (
         "--criterion",
@@ -302,7 +312,7 @@ const CASES: [(&str, &str, &str); 61] = [
     ),
 ];
 
-const MORE_CASES: [(&str, &str, &str); 9] = [
+const MORE_CASES: [(&str, &str, &str); 8] = [
     (
         "--locust",
         "locust/empty.bad.csv",
@@ -333,11 +343,6 @@ const MORE_CASES: [(&str, &str, &str); 9] = [
         "--values",
         "values/not_utf8.bad.txt",
         "line 1: is no UTF-8 text",
-    ),
-    (
-        "--wallclock-values",
-        "values/long_name.bad.txt",
-        "at most 80 characters long, has 81; give what was measured a shorter",
     ),
     (
         "--massif",

@@ -3,14 +3,16 @@
 use std::fs;
 use std::sync::OnceLock;
 
-use perf_tracking::collect::{self, Callgrind, Criterion, Kind, Parts, Reading, Unreadable};
+use perf_tracking::collect::{
+    self, Callgrind, Criterion, Failures, Kind, Parts, Reading, Unreadable,
+};
 use proptest::prelude::*;
 use proptest::sample::Index;
 
 use crate::fixtures;
 
 /// A reader of bytes, whatever its tool.
-type Reader = fn(&[u8]) -> Option<Reading>;
+pub(crate) type Reader = fn(&[u8]) -> Option<Reading>;
 
 fn of_text(bytes: &[u8], read: fn(&str) -> Result<Reading, Unreadable>) -> Option<Reading> {
     read(&String::from_utf8_lossy(bytes)).ok()
@@ -39,7 +41,7 @@ fn criterion(bytes: &[u8]) -> Option<Reading> {
     read(&text, benchmark).ok()
 }
 
-const READERS: [(&str, Reader); 12] = [
+pub(crate) const READERS: [(&str, Reader); 12] = [
     ("callgrind/all_events.out", callgrind),
     ("massif/default.out", massif),
     ("size/berkeley_totals.txt", |b| {
@@ -52,14 +54,14 @@ const READERS: [(&str, Reader); 12] = [
         of_text(b, collect::read_sysbench)
     }),
     ("locust/2.47_stats.csv", |b| {
-        of_text(b, collect::read_locust)
+        of_text(b, |t| collect::read_locust(t, Failures::Refused))
     }),
     ("hyperfine/parameters.json", |b| {
-        of_text(b, collect::read_hyperfine)
+        of_text(b, |t| collect::read_hyperfine(t, Failures::Refused))
     }),
     ("criterion/target/sum 100/new/estimates.json", criterion),
     ("google_benchmark/repetitions.json", |b| {
-        of_text(b, collect::read_google_benchmark)
+        of_text(b, |t| collect::read_google_benchmark(t, Failures::Refused))
     }),
     ("pytest_benchmark/parametrized.json", |b| {
         of_text(b, collect::read_pytest_benchmark)
@@ -70,11 +72,11 @@ const READERS: [(&str, Reader); 12] = [
     }),
 ];
 
-const VALUES: (&str, Reader) = ("values/lines.txt", |b| {
+pub(crate) const VALUES: (&str, Reader) = ("values/lines.txt", |b| {
     of_text(b, |t| collect::read_values(t, Kind::Counted))
 });
 
-fn fixture(name: &str) -> Vec<u8> {
+pub(crate) fn fixture(name: &str) -> Vec<u8> {
     fs::read(fixtures().join(name)).unwrap()
 }
 
@@ -206,7 +208,7 @@ proptest! {
         let padded = format!("{fraction:0<13}");
         let expected = format!("{whole}{}.{}", &padded[..9], &padded[9..]);
         let expected: perf_tracking::domain::Value = expected.parse().unwrap();
-        let reading = collect::read_hyperfine(&json).unwrap();
+        let reading = collect::read_hyperfine(&json, Failures::Refused).unwrap();
         prop_assert_eq!(reading.metrics[0].value, expected);
     }
 }

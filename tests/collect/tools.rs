@@ -4,8 +4,9 @@
 //! or by another program, and not by this one.
 
 use std::fs;
+use std::time::{Duration, SystemTime};
 
-use crate::{fixtures, lines, make};
+use crate::{fixtures, lines, make, refuse};
 
 /// The file of the expected metrics, and what to read.
 const CASES: [(&str, &[&str]); 46] = [
@@ -137,6 +138,7 @@ const CASES: [(&str, &[&str]); 46] = [
             "hyperfine/two_commands.json",
             "hyperfine/parameters.json",
             "hyperfine/failing_command.json",
+            "--allow-failures",
         ],
     ),
     ("criterion/target", &["--criterion", "criterion/target"]),
@@ -192,12 +194,111 @@ const MORE_CASES: [(&str, &[&str]); 10] = [
     ("values/counted", &["--values", "values/map.json"]),
 ];
 
+/// Kinds of files that other programs refuse or read wrongly.
+const KINDS: [(&str, &str, &str); 24] = [
+    ("hyperfine/1.0", "--hyperfine", "hyperfine/1.0_by_hand.json"),
+    ("hyperfine/1.6", "--hyperfine", "hyperfine/1.6_by_hand.json"),
+    (
+        "hyperfine/long_command",
+        "--hyperfine",
+        "hyperfine/long_command.json",
+    ),
+    (
+        "sysbench/1.1_cpu",
+        "--sysbench",
+        "sysbench/1.1_cpu_by_hand.txt",
+    ),
+    (
+        "sysbench/1.1_oltp",
+        "--sysbench",
+        "sysbench/1.1_oltp_by_hand.txt",
+    ),
+    (
+        "sysbench/1.1_fileio",
+        "--sysbench",
+        "sysbench/1.1_fileio_by_hand.txt",
+    ),
+    (
+        "sysbench/1.1_memory",
+        "--sysbench",
+        "sysbench/1.1_memory_by_hand.txt",
+    ),
+    ("sysbench/bom", "--sysbench", "sysbench/bom.txt"),
+    (
+        "google_benchmark/skipped",
+        "--google-benchmark",
+        "google_benchmark/skipped.json",
+    ),
+    (
+        "google_benchmark/nan_spread",
+        "--google-benchmark",
+        "google_benchmark/nan_spread.json",
+    ),
+    (
+        "google_benchmark/infinite_counter",
+        "--google-benchmark",
+        "google_benchmark/infinite_counter.json",
+    ),
+    (
+        "pytest_benchmark/address",
+        "--pytest-benchmark",
+        "pytest_benchmark/address_of_one_run.json",
+    ),
+    (
+        "pytest_benchmark/address",
+        "--pytest-benchmark",
+        "pytest_benchmark/address_of_another_run.json",
+    ),
+    (
+        "pytest_benchmark/data_in_params",
+        "--pytest-benchmark",
+        "pytest_benchmark/data_in_params.json",
+    ),
+    (
+        "pytest_benchmark/long_name",
+        "--pytest-benchmark",
+        "pytest_benchmark/long_name.json",
+    ),
+    ("go_bench/prints", "--go-bench", "go_bench/prints.txt"),
+    ("go_bench/utf16", "--go-bench", "go_bench/utf16.txt"),
+    ("go_bench/bom", "--go-bench", "go_bench/bom.txt"),
+    (
+        "go_bench/number_at_end",
+        "--go-bench",
+        "go_bench/number_at_end.txt",
+    ),
+    (
+        "go_bench/long_dimension",
+        "--go-bench",
+        "go_bench/long_dimension.txt",
+    ),
+    (
+        "criterion/long_value",
+        "--criterion",
+        "criterion/long_value",
+    ),
+    ("jmh/long_name", "--jmh", "jmh/long_name.json"),
+    (
+        "jmh/gc_profiler_and_two_modes",
+        "--jmh",
+        "jmh/gc_profiler_and_two_modes_by_hand.json",
+    ),
+    (
+        "values/long_name",
+        "--wallclock-values",
+        "values/long_name.txt",
+    ),
+];
+
 #[test]
 fn every_file_yields_exactly_its_metrics() {
-    for (expected, args) in CASES.iter().chain(&MORE_CASES) {
+    let kinds = KINDS.map(|(expected, flag, file)| (expected, [flag, file]));
+    let kinds = kinds.iter().map(|(expected, args)| (*expected, &args[..]));
+    for (expected, args) in CASES.into_iter().chain(MORE_CASES).chain(kinds) {
         let path = fixtures().join(format!("{expected}.metrics"));
         let text = fs::read_to_string(&path).unwrap_or_default();
         let mut expected: Vec<&str> = text.lines().collect();
+        assert!(!expected.is_empty(), "{}", path.display());
         expected.sort_unstable();
         let (document, said) = make(args);
         let mut found = lines(&document);
@@ -303,17 +404,145 @@ fn the_reference_cases_hold() {
             assert_eq!(lines(&make(&files).0), [format!("callgrind.ir {sum}")]);
         }
     }
-    let peak = |heap, extra| {
+    let peak = |number, heap, extra| {
         format!(
-            "#-----------\nsnapshot=0\n#-----------\ntime=0\nmem_heap_B={heap}\nmem_heap_extra_B={extra}\nmem_stacks_B=0\nheap_tree=empty\n"
+            "#-----------\nsnapshot={number}\n#-----------\ntime=0\nmem_heap_B={heap}\nmem_heap_extra_B={extra}\nmem_stacks_B=0\nheap_tree=empty\n"
         )
     };
     let massif = write(
         "massif",
-        peak(1_001_000, 24) + &peak(1_006_000, 16) + &peak(0, 0),
+        peak(0, 1_001_000, 24) + &peak(1, 1_006_000, 16) + &peak(2, 0, 0),
     );
     assert_eq!(
         lines(&make(&["--massif", &massif]).0),
         ["massif.peak_heap_bytes 1006016"]
     );
+}
+
+#[test]
+fn what_was_left_out_or_shortened_is_noted() {
+    for (args, note) in [
+        (
+            &["--google-benchmark", "google_benchmark/skipped.json"][..],
+            "note: google_benchmark/skipped.json: `BM_Load/512` was skipped (needs AVX-512) and is left out\n",
+        ),
+        (
+            &[
+                "--google-benchmark",
+                "google_benchmark/infinite_counter.json",
+            ],
+            "`google_benchmark.BM_Copy.hits_per_miss` is Infinity and is left out\n",
+        ),
+        (
+            &[
+                "--hyperfine",
+                "hyperfine/failing_command.json",
+                "--allow-failures",
+            ],
+            "note: hyperfine/failing_command.json: `false` failed in 3 of 3 runs\n",
+        ),
+        (
+            &["--jmh", "jmh/gc_profiler_and_two_modes_by_hand.json"],
+            "`stack` of `org.example.Queue.offer` is NaN and is left out\n",
+        ),
+        (
+            &["--go-bench", "go_bench/long_dimension.txt"],
+            "is too long for a name and is stored as `go.BenchmarkSampling.ns_per_op{gomaxprocs=16,pkg=~",
+        ),
+    ] {
+        let (_, said) = make(args);
+        assert!(said.contains(note), "{args:?}: {said}");
+    }
+    let failed = [
+        "--google-benchmark",
+        "google_benchmark/failed_benchmark.bad.json",
+        "--allow-failures",
+    ];
+    let said = refuse(&failed);
+    assert!(
+        said.contains("none was run; `BM_Bad` failed (no file) and is left out"),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_result_of_criterion_that_is_a_year_old_is_warned_of() {
+    let folder = tempfile::tempdir().unwrap();
+    let now = SystemTime::now();
+    let year = Duration::from_secs(365 * 24 * 3600);
+    for (name, written) in [("parse", now), ("removed_last_year", now - year)] {
+        let new = folder.path().join("criterion").join(name).join("new");
+        fs::create_dir_all(&new).unwrap();
+        let estimates = new.join("estimates.json");
+        fs::write(&estimates, r#"{"mean": {"point_estimate": 100.0}}"#).unwrap();
+        let benchmark = format!(r#"{{"group_id": "{name}"}}"#);
+        fs::write(new.join("benchmark.json"), benchmark).unwrap();
+        let file = fs::File::options().append(true).open(estimates).unwrap();
+        file.set_modified(written).unwrap();
+    }
+    let target = folder.path().join("criterion");
+    let (document, said) = make(&["--criterion", target.to_str().unwrap()]);
+    assert_eq!(lines(&document).len(), 2);
+    let warnings: Vec<&str> = said
+        .lines()
+        .filter(|line| line.contains("warning"))
+        .collect();
+    let [warning] = warnings[..] else {
+        panic!("{said}")
+    };
+    assert!(warning.contains("removed_last_year"), "{warning}");
+    assert!(
+        warning.contains("is 365 days older than the newest result"),
+        "{warning}"
+    );
+}
+
+#[test]
+fn every_kind_of_text_is_read_alike() {
+    let folder = tempfile::tempdir().unwrap();
+    let utf16 = |text: &str| -> Vec<u8> {
+        let units = "\u{feff}".encode_utf16().chain(text.encode_utf16());
+        units.flat_map(u16::to_le_bytes).collect()
+    };
+    for (flag, name) in [
+        ("--sysbench", "sysbench/cpu.txt"),
+        ("--locust", "locust/2.47_stats.csv"),
+        ("--hyperfine", "hyperfine/two_commands.json"),
+        ("--google-benchmark", "google_benchmark/repetitions.json"),
+        ("--pytest-benchmark", "pytest_benchmark/parametrized.json"),
+        ("--jmh", "jmh/modes_by_hand.json"),
+        ("--go-bench", "go_bench/sub_benchmarks.txt"),
+        ("--values", "values/lines.txt"),
+        ("--values", "values/map.json"),
+        ("--size", "size/berkeley.txt"),
+        ("--plugin-size", "size/plugins.txt"),
+        ("--callgrind", "callgrind/all_events.out"),
+        ("--massif", "massif/default.out"),
+    ] {
+        let text = fs::read_to_string(fixtures().join(name)).unwrap();
+        let expected = lines(&make(&[flag, name]).0);
+        let windows = text.replace('\n', "\r\n");
+        let is_streamed = matches!(flag, "--callgrind" | "--massif");
+        let path = folder.path().join("file");
+        let shown = path.to_str().unwrap();
+        for bytes in [
+            format!("\u{feff}{text}").into_bytes(),
+            windows.clone().into_bytes(),
+            format!("\u{feff}{windows}").into_bytes(),
+        ] {
+            fs::write(&path, bytes).unwrap();
+            assert_eq!(lines(&make(&[flag, shown]).0), expected, "{name}");
+        }
+        fs::write(&path, utf16(&windows)).unwrap();
+        if is_streamed {
+            let said = refuse(&[flag, shown]);
+            assert!(said.contains("UTF-16"), "{name}: {said}");
+        } else {
+            assert_eq!(lines(&make(&[flag, shown]).0), expected, "{name}");
+        }
+        let zero = text.replacen('\n', "\0\n", 1);
+        fs::write(&path, zero).unwrap();
+        let said = refuse(&[flag, shown]);
+        assert!(said.contains("line 1: "), "{name}: {said}");
+    }
 }

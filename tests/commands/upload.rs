@@ -170,3 +170,50 @@ async fn a_path_that_is_not_the_services_is_told_as_a_wrong_address() {
         ),
     );
 }
+
+/// A document as `measure` writes one, whose commit and whose checkout it names.
+fn document(commit: &str, clean: bool) -> String {
+    serde_json::json!({
+        "format_version": 1, "workload": "perf", "arch": "amd64", "distro": "trixie",
+        "host_class": "callgrind", "succeeded": true, "parameters": {},
+        "measured": {"commit_sha": commit, "clean": clean, "tool": "valgrind-3.19.0"},
+        "metrics": [{"metric_key": "callgrind.ir", "value": 1}],
+    })
+    .to_string()
+}
+
+#[tokio::test]
+async fn another_commit_than_the_measured_one_is_refused_unless_told() {
+    let flags = [
+        "--dry-run",
+        "--repo=owner/name",
+        "--branch=main",
+        "--pipeline=promote",
+        "--run-date=2026-11-30T09:00:00Z",
+        "--commit=aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+    ];
+    let (own, other) = ("a".repeat(40), "b".repeat(40));
+    let left = offline().upload(&flags, &document(&own, true)).await;
+    assert_eq!(left.code, 0, "{}", left.stderr);
+    assert!(!left.stderr.contains("warning"), "{}", left.stderr);
+    let left = offline().upload(&flags, &document(&own, false)).await;
+    assert_eq!(left.code, 0, "{}", left.stderr);
+    assert!(
+        left.stderr
+            .contains("warning: standard input was measured in a checkout with changed files"),
+        "{}",
+        left.stderr
+    );
+    let left = offline().upload(&flags, &document(&other, true)).await;
+    assert_eq!((left.code, left.stdout.as_str()), (2, ""));
+    let said = format!("says that {other} was measured, and the run would be of {own}");
+    assert!(left.stderr.contains(&said), "{}", left.stderr);
+    assert!(
+        left.stderr.contains("--allow-other-commit"),
+        "{}",
+        left.stderr
+    );
+    let told = [&flags[..], &["--allow-other-commit"]].concat();
+    let left = offline().upload(&told, &document(&other, true)).await;
+    assert_eq!(left.code, 0, "{}", left.stderr);
+}

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
+use std::process::Command;
 
 use crate::{Place, worker};
 
@@ -184,4 +185,39 @@ fn a_script_is_measured_by_its_interpreter() {
     let document = place.document();
     assert!(document.ir() > 10_000);
     assert!(document.keys().iter().all(|key| !key.starts_with("size.")));
+}
+
+#[test]
+fn the_document_says_which_commit_was_measured_and_with_what() {
+    let place = Place::new();
+    let git = |args: &[&str]| {
+        let output = Command::new("git")
+            .args(["-c", "user.name=A", "-c", "user.email=a@example.org"])
+            .args(args)
+            .current_dir(place.path(""))
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{args:?} {output:?}");
+        String::from_utf8(output.stdout).unwrap().trim().to_owned()
+    };
+    let outside = place.numbers(&["--tool", "massif"], &[]);
+    let version = Command::new("valgrind").arg("--version").output().unwrap();
+    let version = String::from_utf8(version.stdout).unwrap();
+    let measured = &outside.0["measured"];
+    assert_eq!(*measured, serde_json::json!({"tool": version.trim()}));
+
+    fs::write(place.path("file"), "1").unwrap();
+    git(&["init", "--quiet"]);
+    git(&["add", "file"]);
+    git(&["commit", "--quiet", "--message", "one"]);
+    let head = git(&["rev-parse", "HEAD"]);
+    for (text, clean) in [("1", true), ("2", false)] {
+        fs::write(place.path("file"), text).unwrap();
+        let document = place.numbers(&["--tool", "callgrind"], &[]);
+        let expected = serde_json::json!({
+            "commit_sha": head, "clean": clean, "tool": version.trim(),
+            "caches": "I1=32768,8,64 D1=32768,8,64 LL=8388608,16,64",
+        });
+        assert_eq!(document.0["measured"], expected);
+    }
 }

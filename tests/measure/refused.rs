@@ -139,3 +139,26 @@ fn a_valgrind_that_fails_is_no_failure_of_the_program() {
     }
     assert!(!place.has_document());
 }
+
+/// The program is a wrapper of what was meant, and is told from a script that works by itself.
+#[test]
+fn a_wrapper_is_recognised_and_trace_children_is_named() {
+    let place = Place::new();
+    let script = place.path("run.sh");
+    let work = worker().to_str().unwrap();
+    fs::write(&script, format!("#!/bin/sh\n{work} \"$@\"\ntrue\n")).unwrap();
+    fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
+    let shell = format!("{work}; true");
+    for tool in ["callgrind", "massif"] {
+        for program in [&["./run.sh"][..], &["sh", "-c", &shell]] {
+            let told = refuse(&place, &["--tool", tool], program);
+            assert!(
+                told.contains("is a script or a shell that starts other programs"),
+                "{told}"
+            );
+            assert!(told.contains("say --trace-children"), "{told}");
+        }
+    }
+    let left = place.run(&["--trace-children", "--tool", "callgrind"], &["./run.sh"]);
+    assert_eq!(left.code, Some(0), "{}", left.stderr);
+}

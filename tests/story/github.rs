@@ -299,7 +299,7 @@ async fn github_plays_the_whole_story() {
     // Before there is a history, nothing can be judged, and nothing passes.
     let early = project.propose(|files| files.add_comment("early"));
     let run = github.play(&Event::PullRequest(&early));
-    run.assert_judged(3, &["no run is there, 5 are needed", "undecided"]);
+    run.assert_judged(3, &["no run is there, 5 are needed", "not judged"]);
 
     // Ten commits merge, and each is stored.
     for number in 0..10 {

@@ -127,12 +127,16 @@ fn ruled_in(about: &Json, variables: &Variables) -> bool {
     let Some(rules) = about["rules"].as_array() else {
         return true;
     };
-    rules.iter().any(|rule| {
-        condition::holds(rule["if"].as_str().unwrap(), &|name| {
-            let name = name.strip_prefix('$').unwrap();
-            variables.get(name).cloned().unwrap_or_default()
+    let holds = |rule: &&Json| {
+        rule["if"].as_str().is_none_or(|condition| {
+            condition::holds(condition, &|name| {
+                let name = name.strip_prefix('$').unwrap();
+                variables.get(name).cloned().unwrap_or_default()
+            })
         })
-    })
+    };
+    let first = rules.iter().find(holds);
+    first.is_some_and(|rule| rule["when"] != "never")
 }
 
 /// One job, with the artifacts of those before it.

@@ -10,6 +10,7 @@
 mod support;
 
 mod branch;
+mod comment;
 mod condition;
 mod github;
 mod gitlab;

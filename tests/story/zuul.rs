@@ -163,7 +163,12 @@ impl<'a> Zuul<'a> {
             ("ZUUL_COMMIT", commit),
         ];
         let variables = variables.map(|(name, value)| (name.to_owned(), value.to_owned()));
-        let args = ["upload", "--pipeline=promote", "metrics.json"];
+        let args = [
+            "upload",
+            "--pipeline=promote",
+            "--allow-other-commit",
+            "metrics.json",
+        ];
         shell::run(
             "perf-tracking",
             &args,

@@ -93,8 +93,10 @@ impl Sources {
     }
 }
 
+/// macOS puts a file `._NAME` beside a file on disks that are not its own; it is no JSON.
 fn is_wanted(entry: &walkdir::DirEntry) -> bool {
-    entry.file_type().is_file() && ENDINGS.contains(&ending(entry.path()).as_str())
+    let is_of_macos = entry.file_name().to_string_lossy().starts_with("._");
+    entry.file_type().is_file() && !is_of_macos && ENDINGS.contains(&ending(entry.path()).as_str())
 }
 
 fn lost(named: &Path, error: walkdir::Error) -> (Source, String) {

@@ -12,8 +12,9 @@ use super::known::{Field, Known};
 use super::pattern::Pattern;
 use crate::collect::{self, Kind};
 use crate::domain::{
-    Document, DocumentContent, Faults, JsonText, Metrics, Parameters, Run, Upload,
+    Document, DocumentContent, Faults, JsonText, Measured, Metrics, Parameters, Run, Upload,
 };
+use crate::files::gathered::say_notes;
 use crate::read::Place;
 
 /// Why a text yields no run.
@@ -68,7 +69,11 @@ impl Reader {
     fn map(&mut self, source: &Source, json: JsonText<'_>) -> Result<Run, String> {
         let FlatMap { own, numbers } = FlatMap::read(json).map_err(|faults| list(&faults))?;
         let reading = collect::read_values(&numbers, self.kind);
-        let metrics = reading.map_err(|error| error.to_string())?.metrics;
+        let reading = reading.map_err(|error| error.to_string())?;
+        if let Some(path) = &source.path {
+            say_notes(path, &reading.notes);
+        }
+        let metrics = reading.metrics;
         let known = self.complete(source, own)?;
         let content = DocumentContent {
             workload: known.needed(Field::Workload)?,
@@ -77,6 +82,7 @@ impl Reader {
             host_class: known.needed(Field::HostClass)?,
             succeeded: true,
             parameters: Parameters::new(),
+            measured: Measured::default(),
             metrics: Metrics::new(metrics).map_err(|error| error.to_string())?,
         };
         let document = Document::new(content).map_err(|error| error.to_string())?;

@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 use serde::de::IgnoredAny;
 
 use super::files::Source;
-use crate::files::input::MAX_RUN_BYTES;
+use crate::files::input::{MAX_RUN_BYTES, decoded};
 
 /// One text, or why there is none.
 pub(super) struct Text {
@@ -23,9 +23,11 @@ pub(super) fn read(
     source: &Source,
     take: &mut dyn FnMut(Text) -> ControlFlow<()>,
 ) -> ControlFlow<()> {
-    let opened: io::Result<Box<dyn BufRead>> = match &source.path {
-        None => Ok(Box::new(io::stdin().lock())),
-        Some(path) => File::open(path).map(|file| Box::new(BufReader::new(file)) as Box<_>),
+    let opened = match &source.path {
+        None => decoded(io::stdin().lock(), MAX_RUN_BYTES),
+        Some(path) => {
+            File::open(path).and_then(|file| decoded(BufReader::new(file), MAX_RUN_BYTES))
+        }
     };
     match opened {
         Ok(input) if source.is_lines() => lines(&mut Lines::new(input), take),

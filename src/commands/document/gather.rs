@@ -3,12 +3,15 @@
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 use clap::Args;
 
-use crate::collect::{self, Callgrind, Criterion, Kind, Parts, Reading, Unreadable};
+use crate::collect::{
+    self, Callgrind, Criterion, Failures, Kind, Parts, Reading, Unreadable, plural,
+};
 use crate::domain::Metric;
-use crate::files::gathered::{Gathered, read_text, say, text_of, unopened};
+use crate::files::gathered::{Gathered, read_text, say, say_notes, text_of, unopened};
 use crate::files::sizes::SizeArgs;
 
 /// Which files, of which tools.
@@ -56,10 +59,13 @@ pub(super) struct FileArgs {
     /// The same, read off a clock: they count for one class of hosts alone
     #[arg(long, value_name = "FILE", num_args = 1..)]
     wallclock_values: Vec<PathBuf>,
+    /// Take the times of commands and requests that failed, and leave failed benchmarks out
+    #[arg(long)]
+    allow_failures: bool,
 }
 
 /// A reader of a text.
-type Reader = fn(&str) -> Result<Reading, Unreadable>;
+type Reader = fn(&str, Failures) -> Result<Reading, Unreadable>;
 
 impl FileArgs {
     /// Reads every file.
@@ -78,23 +84,29 @@ impl FileArgs {
             gather_criterion(path, &mut gathered);
         }
         let texts: [(&[PathBuf], Reader); 9] = [
-            (&self.sysbench, collect::read_sysbench),
+            (&self.sysbench, |text, _| collect::read_sysbench(text)),
             (&self.locust, collect::read_locust),
             (&self.hyperfine, collect::read_hyperfine),
             (&self.google_benchmark, collect::read_google_benchmark),
-            (&self.pytest_benchmark, collect::read_pytest_benchmark),
-            (&self.jmh, collect::read_jmh),
-            (&self.go_bench, collect::read_go_bench),
-            (&self.values, |text| {
+            (&self.pytest_benchmark, |text, _| {
+                collect::read_pytest_benchmark(text)
+            }),
+            (&self.jmh, |text, _| collect::read_jmh(text)),
+            (&self.go_bench, |text, _| collect::read_go_bench(text)),
+            (&self.values, |text, _| {
                 collect::read_values(text, Kind::Counted)
             }),
-            (&self.wallclock_values, |text| {
+            (&self.wallclock_values, |text, _| {
                 collect::read_values(text, Kind::Timed)
             }),
         ];
+        let failures = match self.allow_failures {
+            true => Failures::Taken,
+            false => Failures::Refused,
+        };
         for (paths, read) in texts {
             for path in paths {
-                gathered.take(path, read_text(path, read));
+                gathered.take(path, read_text(path, |text| read(text, failures)));
             }
         }
         gathered.finish()
@@ -130,7 +142,7 @@ impl FileArgs {
             let finished = callgrind.finish(parts).map_err(|error| error.to_string());
             match finished {
                 // What each file holds was said as it was read.
-                Ok(Reading { metrics, what }) => {
+                Ok(Reading { metrics, what, .. }) => {
                     if self.callgrind.len() > 1 {
                         say(Path::new("--callgrind"), &what);
                     }
@@ -147,6 +159,15 @@ fn flatten(read: io::Result<Result<Reading, Unreadable>>) -> Result<Reading, Str
         .map_err(|error| error.to_string())
 }
 
+/// Estimates of one benchmark, and when they were written.
+struct Estimates {
+    path: PathBuf,
+    written: SystemTime,
+}
+
+/// Results that are this much older than the newest are of another run: no run takes as long.
+const STALE: Duration = Duration::from_secs(6 * 60 * 60);
+
 /// The newest estimates of every benchmark below a folder, or those of one.
 fn gather_criterion(path: &Path, gathered: &mut Gathered) {
     let found = match find_estimates(path) {
@@ -158,24 +179,46 @@ fn gather_criterion(path: &Path, gathered: &mut Gathered) {
             "holds no new/estimates.json; run `cargo bench` first, and give target/criterion";
         return gathered.fault(path, fault.to_owned());
     }
-    for estimates in found {
-        let read = text_of(&estimates.with_file_name("benchmark.json"))
+    let newest = found.iter().map(|estimates| estimates.written).max();
+    for Estimates { path, written } in found {
+        let read = text_of(&path.with_file_name("benchmark.json"))
             .map_err(|fault| format!("benchmark.json beside it {fault}"))
             .and_then(|benchmark| {
-                read_text(&estimates, |text| {
+                read_text(&path, |text| {
                     collect::read_criterion(Criterion {
                         estimates: text,
                         benchmark: &benchmark,
                     })
                 })
             });
-        gathered.take(&estimates, read);
+        gathered.take(&path, read);
+        let age = newest.and_then(|newest| newest.duration_since(written).ok());
+        if let Some(age) = age.filter(|age| *age > STALE) {
+            say_notes(&path, &[stale(age)]);
+        }
     }
 }
 
-fn find_estimates(path: &Path) -> io::Result<Vec<PathBuf>> {
+/// criterion never deletes the results of a benchmark that is gone.
+fn stale(age: Duration) -> String {
+    let hours = age.as_secs() / 3600;
+    let age = match hours {
+        0..48 => plural(usize::try_from(hours).unwrap_or_default(), "hour"),
+        _ => plural(usize::try_from(hours / 24).unwrap_or_default(), "day"),
+    };
+    format!(
+        "warning: is {age} older than the newest result, and may be of a benchmark that is gone; \
+         delete its folder, or run `cargo bench` again"
+    )
+}
+
+fn find_estimates(path: &Path) -> io::Result<Vec<Estimates>> {
+    let of = |path: PathBuf| -> io::Result<Estimates> {
+        let written = fs::metadata(&path)?.modified()?;
+        Ok(Estimates { path, written })
+    };
     if !fs::metadata(path)?.is_dir() {
-        return Ok(vec![path.to_owned()]);
+        return Ok(vec![of(path.to_owned())?]);
     }
     let mut found = Vec::new();
     let mut folders = vec![path.to_owned()];
@@ -186,10 +229,28 @@ fn find_estimates(path: &Path) -> io::Result<Vec<PathBuf>> {
             if entry.file_type()?.is_dir() {
                 folders.push(entry.path());
             } else if entry.file_name() == "estimates.json" && folder.ends_with("new") {
-                found.push(entry.path());
+                found.push(of(entry.path())?);
             }
         }
     }
-    found.sort();
+    found.sort_by(|a, b| a.path.cmp(&b.path));
     Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_age_is_told_in_hours_or_days() {
+        for (hours, said) in [
+            (7, "7 hours"),
+            (47, "47 hours"),
+            (48, "2 days"),
+            (8760, "365 days"),
+        ] {
+            let told = stale(Duration::from_secs(hours * 3600));
+            assert!(told.contains(&format!("is {said} older")), "{told}");
+        }
+    }
 }

@@ -9,7 +9,7 @@ use clap::{Args, Subcommand};
 
 use super::about::AboutArgs;
 use super::{Outcome, print};
-use crate::domain::{Document, HostClass};
+use crate::domain::{Document, HostClass, Measured};
 use crate::files::whole_file;
 
 /// Make a metrics document out of what measuring tools left
@@ -98,7 +98,9 @@ fn make(
         how.failed || !metrics.is_empty(),
         "there is nothing to write: name at least one file, or say --failed"
     );
-    let text = about.document(!how.failed, metrics)?.to_string();
+    let text = about
+        .document(!how.failed, Measured::default(), metrics)?
+        .to_string();
     match output {
         Some(path) => whole_file::write(path, &text).map(|()| Outcome::Passed),
         None => print(&text),

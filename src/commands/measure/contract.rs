@@ -17,12 +17,14 @@ use crate::terminal::shown;
 pub(super) fn run(path: &Path, engine: Option<Engine>, output: &Path) -> anyhow::Result<Outcome> {
     let contract = read(path)?;
     let arch = about::own_arch()?;
+    let checked_out = super::checked_out();
     let folder = path.parent().map_or_else(PathBuf::new, Path::to_owned);
     let document = crate::commands::runtime()?.block_on(async {
         let tools = Tools::find(engine.or(contract.engine)).await?;
         let measured = contract::measure(&contract, &folder, arch, &tools, &tell).await?;
         Ok::<Document, anyhow::Error>(measured)
     })?;
+    let document = document.with_checkout(checked_out.commit_sha, checked_out.clean);
     whole_file::write(output, &document.to_string())?;
     for metric in &document.metrics {
         note(format_args!("{} {}", metric.name.metric_key, metric.value));

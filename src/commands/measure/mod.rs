@@ -11,15 +11,16 @@ use clap::Args;
 
 use super::Outcome;
 use super::about::{About, AboutArgs};
-use crate::domain::{HostClass, Metric};
+use crate::domain::{HostClass, Measured, Metric};
 use crate::files::whole_file;
 use crate::measure::contract::Engine;
+use crate::provenance::{self, Detector};
 
 /// Run a program where its work is counted, and write the document
 ///
 /// Runs PROGRAM once under valgrind's callgrind, for instructions, cache misses, branches and atomic
-/// operations, and once under its massif, for the peak of the heap; both take about fifty times as
-/// long as the program alone. Adds the size of the program. Its output passes through, once a pass;
+/// operations, and once under its massif, for the peak of the heap. A program takes about fifty times
+/// as long under callgrind at best, and two hundred times as long at worst. Adds the size of the program. Its output passes through, once a pass;
 /// what happens is said on standard error.
 #[derive(Args, Debug)]
 #[command(after_help = NOTES, override_usage = USAGE)]
@@ -75,10 +76,13 @@ What makes numbers repeat:
   The same program with the same libraries, arguments, input, working folder and environment: its
   size alone moves the stack, and with it the counts (--env-clear). Times, random numbers, addresses
   and the order of threads must not steer the work. The simulated caches are the same on every host.
-  Processes that the program forks are counted with it; programs that it starts are with
-  --trace-children. What a process did before it became another program (exec) may be left out.
-  Counts of several processes are summed; of their heaps the largest is taken.
+  Processes that the program forks are counted with it, and programs that it starts are counted with
+  --trace-children. Without that flag a script or a shell that starts programs is refused. What a
+  process did before it became another program (exec) may be left out. Counts of several processes
+  are summed; of their heaps the largest is taken.
   The command line does not become a parameter: name with --parameter what makes the number.
+  The document says which commit was measured (as `upload` would find it), whether its files were
+  unchanged, with which valgrind, and which caches were simulated.
 
 When the program fails:
   The first pass in which it exits with another code than 0, or is killed, is the last. The document
@@ -109,23 +113,34 @@ impl MeasureArgs {
         let about = self
             .about
             .context("say what is measured: --workload NAME")?;
-        let document = Target {
+        let target = Target {
             about: about.of(self.host_class)?,
+            measured: checked_out(),
             output: self.output,
         };
-        self.program.run(document)
+        self.program.run(target)
     }
 }
 
 /// What the document says beside the numbers, and where it goes.
 struct Target {
     about: About,
+    measured: Measured,
     output: PathBuf,
+}
+
+/// The commit that is measured, as a CI or the checkout names it, before anything of it is run.
+fn checked_out() -> Measured {
+    Measured {
+        commit_sha: Detector::here(None).commit_if_known(),
+        clean: provenance::is_clean(),
+        ..Measured::default()
+    }
 }
 
 impl Target {
     fn write(self, succeeded: bool, metrics: Vec<Metric>) -> anyhow::Result<()> {
-        let document = self.about.document(succeeded, metrics)?;
+        let document = self.about.document(succeeded, self.measured, metrics)?;
         whole_file::write(&self.output, &document.to_string())
     }
 }

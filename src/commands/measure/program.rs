@@ -18,7 +18,7 @@ use crate::files::gathered::{Gathered, read_binary};
 use crate::files::sizes::SizeArgs;
 use crate::judge::spread;
 use crate::measure::program::{Failure, Measured, Plan, Progress, Subject, describe};
-use crate::measure::valgrind::Tool;
+use crate::measure::valgrind::{self, Tool};
 use crate::report;
 use crate::terminal::note;
 
@@ -75,7 +75,7 @@ impl FromStr for Variable {
 const NEEDED: [&str; 2] = ["PATH", "VALGRIND_LIB"];
 
 impl ProgramArgs {
-    pub(super) fn run(self, target: Target) -> anyhow::Result<Outcome> {
+    pub(super) fn run(self, mut target: Target) -> anyhow::Result<Outcome> {
         let (name, args) = self.program.split_first().context("name a program")?;
         let subject = Subject::find(name)?;
         let mut gathered = Gathered::default();
@@ -83,6 +83,10 @@ impl ProgramArgs {
         // What is wrong with them is known before hours are spent.
         let sizes = gathered.finish()?;
         let plan = self.plan(subject, args.to_vec());
+        target.measured.tool = valgrind::version();
+        if plan.tools.contains(&Tool::Callgrind) {
+            target.measured.caches = Some(valgrind::caches());
+        }
         match runtime()?.block_on(plan.measure(&mut say))? {
             Measured::Numbers(numbers) => {
                 let mut metrics = in_the_middle(&numbers, self.repeat)?;

@@ -4,6 +4,7 @@
 //! branches, which an upload adds. It is parsed as strictly as a run: what is written by a newer
 //! format, or has a field too many, is refused rather than half understood.
 
+mod measured;
 mod schema;
 
 use std::collections::BTreeMap;
@@ -16,9 +17,11 @@ use serde_json::Value as Json;
 
 use super::run::{Age, name, read_metrics};
 use super::{
-    Arch, Distro, ExactNumber, Faults, HostClass, JsonText, Metrics, NoMetrics, ParameterName,
-    Workload,
+    Arch, CommitSha, Distro, ExactNumber, Faults, HostClass, JsonText, Metrics, NoMetrics,
+    ParameterName, Workload,
 };
+pub use measured::Measured;
+
 use crate::read::{Fields, Node, Notes, Place, boolean, number};
 
 /// The numbers of one measurement, and all that makes them comparable.
@@ -42,6 +45,8 @@ pub struct DocumentContent {
     pub succeeded: bool,
     /// What the workload was told; numbers of other parameters are other numbers.
     pub parameters: Parameters,
+    /// The commit that was measured, and with what, as far as that is known.
+    pub measured: Measured,
     /// The numbers, at least one where the workload succeeded.
     pub metrics: Metrics,
 }
@@ -79,6 +84,14 @@ impl Document {
         Ok(Self(content))
     }
 
+    /// The document with the commit that was checked out, and whether its files were unchanged.
+    #[must_use]
+    pub fn with_checkout(mut self, commit_sha: Option<CommitSha>, clean: Option<bool>) -> Self {
+        self.0.measured.commit_sha = commit_sha;
+        self.0.measured.clean = clean;
+        self
+    }
+
     /// What the document consists of.
     pub fn into_content(self) -> DocumentContent {
         self.0
@@ -113,6 +126,7 @@ impl Document {
         let succeeded = fields.needed("succeeded", boolean);
         fields.check_there("parameters");
         let parameters = read_parameters(&fields);
+        let measured = fields.object("measured", &Measured::FIELDS, Measured::read);
         let metrics = read_metrics(&fields, succeeded, Age::New);
         let content = DocumentContent {
             workload: workload?,
@@ -121,6 +135,7 @@ impl Document {
             host_class: host_class?,
             succeeded: succeeded?,
             parameters: parameters?,
+            measured: measured.unwrap_or_default(),
             metrics: metrics?,
         };
         // A fault that was noted keeps the document from its reader in any case.
@@ -129,7 +144,7 @@ impl Document {
 }
 
 /// The fields of a document.
-const FIELDS: [&str; 8] = [
+const FIELDS: [&str; 9] = [
     "format_version",
     "workload",
     "arch",
@@ -137,6 +152,7 @@ const FIELDS: [&str; 8] = [
     "host_class",
     "succeeded",
     "parameters",
+    "measured",
     "metrics",
 ];
 
@@ -233,7 +249,8 @@ impl fmt::Display for Parameter {
 
 impl Serialize for Document {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut fields = serializer.serialize_struct("Document", 8)?;
+        let count = if self.measured.is_empty() { 8 } else { 9 };
+        let mut fields = serializer.serialize_struct("Document", count)?;
         fields.serialize_field("format_version", &Self::FORMAT_VERSION)?;
         fields.serialize_field("workload", &self.workload)?;
         fields.serialize_field("arch", &self.arch)?;
@@ -241,6 +258,11 @@ impl Serialize for Document {
         fields.serialize_field("host_class", &self.host_class)?;
         fields.serialize_field("succeeded", &self.succeeded)?;
         fields.serialize_field("parameters", &self.parameters)?;
+        if self.measured.is_empty() {
+            fields.skip_field("measured")?;
+        } else {
+            fields.serialize_field("measured", &self.measured)?;
+        }
         fields.serialize_field("metrics", &self.metrics)?;
         fields.end()
     }
@@ -265,6 +287,10 @@ mod tests {
             "format_version": 1, "workload": "perf", "arch": "amd64", "distro": "trixie",
             "host_class": "callgrind", "succeeded": true,
             "parameters": {"script": "oltp_read_write", "threads": 1, "trx": true},
+            "measured": {
+                "commit_sha": "0123456789abcdef0123456789abcdef01234567", "clean": true,
+                "tool": "valgrind-3.19.0", "caches": "I1=32768,8,64",
+            },
             "metrics": [{"metric_key": "callgrind.ir", "dim_key": "", "value": 1, "wallclock": false}],
         })
     }
@@ -290,6 +316,32 @@ mod tests {
         let document = parse_text(text).unwrap();
         assert_eq!(serde_json::to_string(&document).unwrap(), text);
         assert_eq!(parse_text(&document.to_string()), Ok(document));
+    }
+
+    #[test]
+    fn what_was_measured_may_be_left_out_and_is_checked_where_it_stands() {
+        let text = body().to_string();
+        let document = parse_text(&text).unwrap();
+        assert_eq!(document.measured.clean, Some(true));
+        assert_eq!(parse_text(&document.to_string()).as_ref(), Ok(&document));
+        let mut older = body();
+        older.as_object_mut().unwrap().remove("measured");
+        let older = parse(older).unwrap();
+        assert!(older.measured.is_empty());
+        assert!(!older.to_string().contains("measured"));
+        let found = faults(|body| {
+            body["measured"] =
+                json!({"commit_sha": "abc", "clean": 1, "tool": "a\u{7}", "colour": 1});
+        });
+        assert_eq!(
+            found,
+            [
+                "/measured/colour: is not a field of this object",
+                "/measured/commit_sha: must be 40 hexadecimal digits, the whole name of a commit",
+                "/measured/clean: must be true or false, is a number",
+                "/measured/tool: must not hold control characters",
+            ]
+        );
     }
 
     #[test]

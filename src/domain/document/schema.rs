@@ -2,7 +2,7 @@
 
 use serde_json::{Value as Json, json};
 
-use super::Document;
+use super::{Document, Measured};
 use crate::domain::schema::{NAME, NAME_OR_EMPTY};
 use crate::domain::{
     Arch, DimKey, Distro, HostClass, MAX_METRICS, MetricKey, ParameterName, Workload,
@@ -44,6 +44,7 @@ pub(super) fn schema() -> Json {
                 "propertyNames": name("What the parameter is called.", ParameterName::MAX_CHARS),
                 "additionalProperties": {"type": ["string", "number", "boolean"]}
             },
+            "measured": measured(),
             "metrics": {
                 "description": "The numbers; each name once.",
                 "type": "array",
@@ -53,6 +54,35 @@ pub(super) fn schema() -> Json {
         },
         "if": {"properties": {"succeeded": {"const": true}}},
         "then": {"properties": {"metrics": {"minItems": 1}}}
+    })
+}
+
+fn measured() -> Json {
+    let text = |description: &str| {
+        json!({
+            "description": description,
+            "type": "string",
+            "maxLength": Measured::MAX_CHARS,
+            "pattern": r"^[^\x00-\x1f\x7f-\x9f]*$"
+        })
+    };
+    json!({
+        "description": "The commit that was measured, and with what, as far as that is known.",
+        "type": "object",
+        "additionalProperties": false,
+        "properties": {
+            "commit_sha": {
+                "description": "The commit, all 40 digits.",
+                "type": "string",
+                "pattern": "^[0-9A-Fa-f]{40}$"
+            },
+            "clean": {
+                "description": "Whether the files of the commit were unchanged.",
+                "type": "boolean"
+            },
+            "tool": text("The tool with its version, such as valgrind-3.19.0."),
+            "caches": text("The caches that were simulated, as the tool's flags name them.")
+        }
     })
 }
 

@@ -8,10 +8,10 @@ use std::time::Duration;
 
 use super::engine::Engine;
 use crate::domain::{
-    Arch, Distro, DocumentContent, Faults, HostClass, Metrics, Parameter, ParameterName,
+    Arch, Distro, DocumentContent, Faults, HostClass, Measured, Metrics, Parameter, ParameterName,
     Parameters, Workload,
 };
-use crate::measure::valgrind::Tool;
+use crate::measure::valgrind::{self, Tool};
 use crate::read::{
     Fields, Node, Notes, Place, boolean, filled, parse_toml, parsed, text_with, whole, word,
 };
@@ -170,6 +170,10 @@ impl Contract {
             host_class: self.host_class.clone(),
             succeeded: false,
             parameters: self.parameters(),
+            measured: Measured {
+                caches: Some(valgrind::caches()),
+                ..Measured::default()
+            },
             metrics: Metrics::default(),
         }
     }

@@ -14,8 +14,8 @@ use super::ProgramError;
 
 /// Between two looks at whether they have ended.
 const PAUSE: Duration = Duration::from_millis(20);
-/// How long a process may go on by itself, and again after it was told to end. Under valgrind all
-/// takes fifty times as long.
+/// How long a process may go on by itself, and again after it was told to end. Under valgrind a
+/// program takes fifty to two hundred times as long.
 pub(super) const GRACE: Duration = Duration::from_secs(10);
 
 /// From here on, whoever loses its parent is a child of this process.

@@ -152,6 +152,16 @@ pub enum ProgramError {
         /// The tool.
         tool: Tool,
     },
+    /// A script or a shell was measured, and what it started was not.
+    #[error(
+        "`{path}` is a script or a shell that starts other programs, and {started} of them were not counted: the numbers would be those of the shell; name the program itself, or say --trace-children to count what is started"
+    )]
+    Wrapper {
+        /// The script or the shell.
+        path: String,
+        /// How many programs it started.
+        started: usize,
+    },
     /// The program has ended and what it started has not.
     #[error(
         "the program ended before what it started, of which {0} still ran and had to be ended: what was counted depends on when; have the program wait for what it starts"
@@ -213,7 +223,7 @@ impl Plan {
                 let began = Instant::now();
                 match runner.run(pass, folder.path()).await? {
                     Err(failure) => return Ok(Measured::Failed(failure)),
-                    Ok(Reading { metrics, what }) => {
+                    Ok(Reading { metrics, what, .. }) => {
                         progress(Progress::Ended(pass, began.elapsed(), &what));
                         rounds.push(metrics);
                     }

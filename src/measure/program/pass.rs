@@ -1,6 +1,5 @@
 //! One pass: the program under a tool, from its start to the numbers.
 
-use std::ffi::OsString;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
@@ -160,12 +159,31 @@ impl<'a> Runner<'a> {
                 log: last_lines(&log(folder, process)),
             });
         }
-        if self.plan.trace_children {
-            check_all_wrote(pass.tool, folder)?;
-        }
+        self.check_children(pass.tool, folder)?;
         let read = pass.tool.read(&pass.tool.files_in(folder)?);
         read.map(Ok)
             .map_err(|fault| ProgramError::Unreadable { pass, fault })
+    }
+}
+
+impl Runner<'_> {
+    /// Every process must have been counted where programs that are started are. Where they are not,
+    /// a script that starts one is a wrapper, and what it starts is what was meant.
+    fn check_children(&self, tool: Tool, folder: &Path) -> Result<(), ProgramError> {
+        let uncounted = valgrind::uncounted(tool, folder)?;
+        let Some(&process) = uncounted.first() else {
+            return Ok(());
+        };
+        if self.plan.trace_children {
+            return Err(ProgramError::Killed { process, tool });
+        }
+        if self.plan.subject.is_wrapper() {
+            return Err(ProgramError::Wrapper {
+                path: self.plan.subject.path().display().to_string(),
+                started: uncounted.len(),
+            });
+        }
+        Ok(())
     }
 }
 
@@ -175,21 +193,6 @@ fn tell(group: u32, signal: Signal) {
     if let Some(group) = group {
         let _ = kill_process_group(group, signal);
     }
-}
-
-/// Where every program is counted, a process that has a log and no file was killed.
-fn check_all_wrote(tool: Tool, folder: &Path) -> Result<(), ProgramError> {
-    for entry in folder.read_dir()? {
-        let name: OsString = entry?.file_name();
-        let process = name.to_str().and_then(|name| name.strip_prefix("log."));
-        let Some(process) = process.and_then(|word| word.parse().ok()) else {
-            continue;
-        };
-        if !tool.wrote(folder, process) {
-            return Err(ProgramError::Killed { process, tool });
-        }
-    }
-    Ok(())
 }
 
 /// What valgrind said of a process, without its number before each line.

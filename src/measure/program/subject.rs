@@ -13,6 +13,11 @@ const SET_ID: u32 = 0o6000;
 /// Runnable by anyone.
 const RUNNABLE: u32 = 0o111;
 
+/// Programs whose work is to start others.
+const SHELLS: [&str; 8] = [
+    "sh", "bash", "dash", "zsh", "ksh", "busybox", "make", "time",
+];
+
 /// A program that can be run.
 #[derive(Clone, Debug)]
 pub struct Subject {
@@ -63,6 +68,12 @@ impl Subject {
     /// Whether it is a text that another program runs.
     pub fn is_script(&self) -> bool {
         self.is_script
+    }
+
+    /// Whether it is there to start others: a script, or a shell that is given one.
+    pub(super) fn is_wrapper(&self) -> bool {
+        let name = self.path.file_name().unwrap_or_default();
+        self.is_script || SHELLS.iter().any(|shell| name == *shell)
     }
 }
 
