@@ -10,6 +10,7 @@ use crate::domain::Fault;
 #[serde(rename_all = "kebab-case")]
 #[expect(missing_docs, reason = "the service's titles say it")]
 pub enum Slug {
+    InvalidRequest,
     InvalidQuery,
     UnreadableBody,
     Unauthorized,
@@ -26,6 +27,8 @@ pub enum Slug {
     Overloaded,
     Starting,
     DatabaseUnreachable,
+    DatabaseReadOnly,
+    DatabaseLost,
     StorageFull,
 }
 

@@ -4,6 +4,7 @@ use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use secrecy::{ExposeSecret as _, SecretSlice};
 use sha2::{Digest, Sha256};
@@ -103,6 +104,12 @@ pub enum SecretError {
     TooLong(PathBuf),
 }
 
+/// What the name of a secret file begins with until it is whole.
+const UNFINISHED: &str = ".token-secret-";
+
+/// A secret is written within moments; a start that has left one unfinished for so long was killed.
+const ABANDONED_AFTER: Duration = Duration::from_secs(60);
+
 /// Makes the data folder, for its owner alone; one that is there is left as it is.
 ///
 /// # Errors
@@ -157,6 +164,7 @@ pub fn load_secret(path: &Path) -> Result<SecretFile, SecretError> {
 /// # Errors
 /// As [`load_secret`], and if the file or its folder cannot be made.
 pub fn load_or_create_secret(path: &Path) -> Result<SecretFile, SecretError> {
+    remove_abandoned(path);
     match load_secret(path) {
         Err(SecretError::Missing(_)) => {}
         found => return found,
@@ -178,7 +186,9 @@ fn create(path: &Path) -> io::Result<bool> {
     let mut random = [0; NEW_SECRET_BYTES];
     getrandom::fill(&mut random)?;
     // A temporary file has mode 0600 from its first moment on.
-    let mut file = tempfile::NamedTempFile::new_in(folder)?;
+    let mut file = tempfile::Builder::new()
+        .prefix(UNFINISHED)
+        .tempfile_in(folder)?;
     writeln!(file, "{}", hex::encode(random))?;
     file.as_file().sync_all()?;
     match file.persist_noclobber(path) {
@@ -189,6 +199,26 @@ fn create(path: &Path) -> io::Result<bool> {
     // Tokens may be out before the folder's entry is on disk; a secret lost then would void them.
     File::open(folder)?.sync_all()?;
     Ok(true)
+}
+
+/// Removes the unfinished secrets of starts that were killed. One that is younger may belong to a
+/// start that is under way. A file that cannot be removed harms nobody.
+fn remove_abandoned(path: &Path) {
+    let Ok(entries) = fs::read_dir(folder_of(path)) else {
+        return;
+    };
+    for entry in entries.flatten() {
+        let unfinished = entry.file_name().to_string_lossy().starts_with(UNFINISHED);
+        if unfinished && is_abandoned(&entry) {
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+}
+
+fn is_abandoned(entry: &fs::DirEntry) -> bool {
+    let modified = entry.metadata().and_then(|found| found.modified());
+    let age = modified.map(|modified| modified.elapsed().unwrap_or_default());
+    age.is_ok_and(|age| age > ABANDONED_AFTER)
 }
 
 fn take_line_end_off(bytes: &mut Vec<u8>) {
@@ -275,6 +305,26 @@ mod tests {
         assert!(shown.contains(&path.display().to_string()), "{shown}");
         assert!(shown.contains("32 bytes"), "{shown}");
         assert!(!shown.contains("hunter2"), "{shown}");
+    }
+
+    #[test]
+    fn the_unfinished_file_of_a_killed_start_goes_with_the_next_start() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("token-secret");
+        let [old, young] = ["old", "young"].map(|name| {
+            let file = folder.path().join(format!("{UNFINISHED}{name}"));
+            fs::write(&file, "half").unwrap();
+            file
+        });
+        let long_ago = std::time::SystemTime::now() - 2 * ABANDONED_AFTER;
+        File::options()
+            .write(true)
+            .open(&old)
+            .unwrap()
+            .set_modified(long_ago)
+            .unwrap();
+        load_or_create_secret(&path).unwrap();
+        assert!(!old.exists() && young.exists() && path.exists());
     }
 
     #[test]

@@ -11,8 +11,7 @@ use anyhow::Context as _;
 
 use super::flags::{ClientArgs, TOKEN_VARIABLE};
 use crate::auth::MAX_TOKEN_BYTES;
-use crate::client::Token;
-use crate::client::{Client, ClientError, ClientSettings};
+use crate::client::{Client, ClientError, ClientSettings, Server, Token};
 use crate::terminal::{note, shown};
 
 /// The client that `args` name.
@@ -27,6 +26,9 @@ pub(super) fn open_with(
 ) -> anyhow::Result<Client> {
     let server = args.server.check()?;
     let token = token(args.token_file.as_deref())?;
+    if token.is_some() {
+        warn_of_plain_http(&server);
+    }
     let client = Client::new(ClientSettings {
         server,
         token,
@@ -38,10 +40,22 @@ pub(super) fn open_with(
     Ok(client)
 }
 
+/// Whoever is on the way to another machine can read a token that is not encrypted, and use it.
+fn warn_of_plain_http(server: &Server) {
+    let Server::Service(url) = server else {
+        return;
+    };
+    if !url.is_https() && !url.is_loopback() {
+        note(format_args!(
+            "warning: the token goes to {server} without encryption; use https://"
+        ));
+    }
+}
+
 /// One line for a person who waits, whatever the log's form: it is no log of a service.
 fn note_retry(error: &ClientError, pause: Duration) {
     let seconds = pause.as_secs_f64();
-    crate::terminal::note(format_args!(
+    note(format_args!(
         "{}; trying again in {seconds:.1} s",
         error.reason()
     ));

@@ -23,7 +23,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use crate::terminal::logging::LogSettings;
+use crate::terminal::logging::{self, LogSettings};
 use flags::{MigrateArgs, ServeArgs};
 
 pub use parse::parse;
@@ -132,7 +132,11 @@ impl Cli {
     /// Why the command could not be carried out; to be shown with its causes, and to exit as
     /// [`Outcome::Refused`].
     pub fn run(self) -> anyhow::Result<Outcome> {
-        crate::terminal::logging::start(&self.log, self.command.log_level())?;
+        let level = self.command.log_level();
+        let _log = match self.command {
+            Command::Serve(_) => logging::start_in_background(&self.log, level)?,
+            _ => logging::start(&self.log, level)?,
+        };
         match self.command {
             Command::Serve(args) => serve::run(args),
             Command::Migrate(args) => migrate::run(args),

@@ -1,25 +1,33 @@
 //! `perf-tracking serve`: brings the service up and keeps it up until it is told to stop.
 
 use std::net::SocketAddr;
-use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context as _;
 use axum::http::HeaderValue;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
-use tokio::sync::Semaphore;
 
 use super::{Outcome, print, welcome};
 
 use super::flags::{DatabaseSettings, ServeArgs, ServeSettings};
 use crate::auth::TokenSettings;
 use crate::auth::{KeyRing, LoadedKeys, make_data_dir};
-use crate::http::{self, AppState, Caller, Connections, Keys, Readiness, RequestLimits, Telemetry};
+use crate::http::{
+    self, Admission, AdmissionLimits, AppState, Caller, Connections, Keys, Readiness,
+    RequestLimits, Telemetry, TrustedProxies,
+};
 use crate::store::{Store, StoreOptions};
 
 /// The pause before a database that was not there at the start is tried again.
 const START_PAUSE: Duration = Duration::from_secs(1);
+
+/// Time to close the database once every request has ended.
+const CLOSE_TIME: Duration = Duration::from_secs(10);
+
+/// Open files beside the connections: standard streams, SQLite's files, the runtime's own.
+const OTHER_FILES: u64 = 64;
 
 /// Serves until SIGTERM or SIGINT.
 pub(super) fn run(args: ServeArgs) -> anyhow::Result<Outcome> {
@@ -34,6 +42,7 @@ async fn serve(settings: ServeSettings) -> anyhow::Result<Outcome> {
             settings.data_dir.display()
         )
     })?;
+    raise_open_files(&settings);
     let keys = load_keys(&settings.tokens, KeyRing::load_or_create)?;
     let listener = bind(settings.listen).await?;
     let address = listener.local_addr()?;
@@ -43,7 +52,9 @@ async fn serve(settings: ServeSettings) -> anyhow::Result<Outcome> {
         limit: count(settings.limits.max_connections),
         head_time: settings.limits.request_timeout,
         stall_time: settings.limits.request_timeout,
+        answer_time: settings.limits.answer_timeout,
         grace: settings.limits.shutdown_grace,
+        trusted_proxies: TrustedProxies::new(settings.trusted_proxies.clone()),
     };
     reload_on_hangup(state.keys.clone(), settings.tokens)?;
     let stopped = stopped()?;
@@ -56,9 +67,39 @@ async fn serve(settings: ServeSettings) -> anyhow::Result<Outcome> {
     };
     tracing::info!(%address, database = %settings.database.url, "listening");
     http::serve(listener, http::router(state.clone()), connections, stop).await;
+    // Requests that were cut may hold their connection a moment longer.
+    let closed = tokio::time::timeout(CLOSE_TIME, state.store.close()).await;
+    if closed.is_err() {
+        tracing::warn!("the database was not closed in time; its log file stays beside it");
+    }
     result?;
     tracing::info!("stopped");
     Ok(Outcome::Passed)
+}
+
+/// Raises the soft limit of open files to what the settings need, as far as the hard limit allows.
+fn raise_open_files(settings: &ServeSettings) {
+    let needed = u64::from(settings.limits.max_connections)
+        + u64::from(settings.database.connections)
+        + OTHER_FILES;
+    let limit = getrlimit(Resource::Nofile);
+    if limit.current.is_none_or(|current| current >= needed) {
+        return;
+    }
+    let reachable = limit.maximum.map_or(needed, |maximum| maximum.min(needed));
+    let raised = Rlimit {
+        current: Some(reachable),
+        ..limit
+    };
+    if let Err(error) = setrlimit(Resource::Nofile, raised) {
+        tracing::warn!(%error, needed, "the limit of open files could not be raised");
+    } else if reachable < needed {
+        tracing::warn!(
+            limit = reachable,
+            needed,
+            "the limit of open files is too low for --max-connections; raise it (`ulimit -Hn`, `LimitNOFILE=`)"
+        );
+    }
 }
 
 fn count(number: u32) -> usize {
@@ -90,8 +131,14 @@ fn state(settings: &ServeSettings, keys: KeyRing) -> anyhow::Result<AppState> {
         .cors_origins
         .iter()
         .map(|origin| HeaderValue::try_from(origin.as_str()));
+    let store = open(&settings.database)?;
     Ok(AppState {
-        store: open(&settings.database)?,
+        admission: Admission::new(AdmissionLimits {
+            requests: count(settings.limits.max_concurrent_requests),
+            reads: count(store.readers()),
+            memory: settings.limits.max_memory.get(),
+        }),
+        store,
         keys: Keys::new(keys),
         caller: Caller::Network,
         public_read: settings.public_read,
@@ -100,9 +147,6 @@ fn state(settings: &ServeSettings, keys: KeyRing) -> anyhow::Result<AppState> {
             body_bytes: settings.limits.max_body.get(),
             time: settings.limits.request_timeout,
         },
-        places: Arc::new(Semaphore::new(count(
-            settings.limits.max_concurrent_requests,
-        ))),
         readiness: Readiness::default(),
         telemetry: Telemetry::install()?,
         clock: crate::clock::now,

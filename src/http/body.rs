@@ -1,5 +1,7 @@
 //! A JSON body, read whole before anything is made of it.
 
+use std::sync::Arc;
+
 use axum::body::{Body, Bytes};
 use axum::extract::{FromRequest, Request};
 use axum::http::HeaderMap;
@@ -14,7 +16,7 @@ use crate::domain::{Faults, JsonText};
 /// The bytes of a JSON body, and a place to work on it.
 pub(super) struct JsonBody {
     bytes: Bytes,
-    _place: Place,
+    place: Arc<Place>,
 }
 
 /// A larger body is parsed away from the threads that serve the connections. A smaller one is
@@ -31,7 +33,13 @@ impl JsonBody {
             return read_json(&self.bytes, parse);
         }
         let bytes = self.bytes.clone();
-        let parsed = tokio::task::spawn_blocking(move || read_json(&bytes, parse));
+        // The work goes on if the client goes away, and so does its place.
+        let place = Arc::clone(&self.place);
+        let parsed = tokio::task::spawn_blocking(move || {
+            let parsed = read_json(&bytes, parse);
+            drop(place);
+            parsed
+        });
         parsed
             .await
             .unwrap_or_else(|error| match error.try_into_panic() {
@@ -61,10 +69,14 @@ impl FromRequest<AppState> for JsonBody {
     async fn from_request(request: Request, state: &AppState) -> Result<Self, Problem> {
         let (parts, body) = request.into_parts();
         check_type(&parts.headers)?;
-        check_length(&parts.headers, &state.limits)?;
-        let bytes = read(body, &state.limits).await?;
-        let _place = admission::enter(state)?;
-        Ok(Self { bytes, _place })
+        let length = check_length(&parts.headers, &state.limits)?;
+        // The body may be as long as is allowed if it does not say how long it is.
+        let reserved = length.unwrap_or(state.limits.body_bytes);
+        let arriving = state.admission.body(reserved).await?;
+        let bytes = read(body, length, &state.limits).await?;
+        let place = Arc::new(admission::enter(state, bytes.len()).await?);
+        drop(arriving);
+        Ok(Self { bytes, place })
     }
 }
 
@@ -97,21 +109,22 @@ fn check_type(headers: &HeaderMap) -> Result<(), Problem> {
     Err(Problem::new(Slug::UnsupportedMediaType, detail))
 }
 
-/// A body that says it is too large need not be read to be refused.
-fn check_length(headers: &HeaderMap, limits: &RequestLimits) -> Result<(), Problem> {
+/// The length that a body says it has. One that says it is too large need not be read to be refused.
+fn check_length(headers: &HeaderMap, limits: &RequestLimits) -> Result<Option<usize>, Problem> {
     let length = headers
         .get(CONTENT_LENGTH)
-        .and_then(|value| value.to_str().ok()?.parse::<u64>().ok());
+        .and_then(|value| value.to_str().ok()?.parse::<usize>().ok());
     match length {
-        Some(length) if length > limits.body_bytes as u64 => Err(too_large(limits)),
-        _ => Ok(()),
+        Some(length) if length > limits.body_bytes => Err(too_large(limits)),
+        length => Ok(length),
     }
 }
 
-async fn read(body: Body, limits: &RequestLimits) -> Result<Bytes, Problem> {
-    let whole = Limited::new(body, limits.body_bytes).collect();
+async fn read(body: Body, length: Option<usize>, limits: &RequestLimits) -> Result<Bytes, Problem> {
+    let body = Limited::new(body, limits.body_bytes);
+    let whole = collect(body, length.unwrap_or_default());
     match tokio::time::timeout(limits.time, whole).await {
-        Ok(Ok(collected)) => Ok(collected.to_bytes()),
+        Ok(Ok(bytes)) => Ok(bytes.into()),
         Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_large(limits)),
         Ok(Err(_)) => Err(Problem::new(
             Slug::UnreadableBody,
@@ -122,6 +135,17 @@ async fn read(body: Body, limits: &RequestLimits) -> Result<Bytes, Problem> {
             Err(Problem::new(Slug::RequestTimeout, detail))
         }
     }
+}
+
+/// All of `body` in one piece. Pieces that were put together at the end would take twice the memory.
+async fn collect(mut body: Limited<Body>, length: usize) -> Result<Vec<u8>, axum::BoxError> {
+    let mut bytes = Vec::with_capacity(length);
+    while let Some(frame) = body.frame().await {
+        if let Ok(data) = frame?.into_data() {
+            bytes.extend_from_slice(&data);
+        }
+    }
+    Ok(bytes)
 }
 
 fn too_large(limits: &RequestLimits) -> Problem {

@@ -20,7 +20,7 @@ pub(super) async fn healthz() -> &'static str {
 
 /// Whether the service can serve.
 ///
-/// The database answers and its schema is up to date.
+/// The database answers a read of a row and takes writes, and its schema is up to date.
 #[utoipa::path(
     get,
     path = "/readyz",
@@ -37,6 +37,10 @@ pub(super) async fn readyz(State(state): State<AppState>) -> Result<&'static str
             "the service waits for its database, or is bringing it up to date",
         ));
     }
-    state.store.ping().await?;
+    state
+        .store
+        .ping()
+        .await
+        .map_err(|error| Problem::not_ready(&error))?;
     Ok("ready\n")
 }

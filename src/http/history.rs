@@ -1,17 +1,18 @@
 //! `/v1/history` and `/v1/baseline`: windows of a series.
 
-use axum::Json;
 use axum::extract::State;
+use axum::response::Response;
 use utoipa::IntoParams;
 use utoipa::openapi::path::{Parameter, ParameterIn};
 
+use super::admission::LIGHT_POINTS;
 use super::params::{Params, describe};
 use super::problem::{BadQuery, Problem, Refusals};
 use super::rights::CanRead;
 use super::{AppState, cursor};
 use crate::api::{HistoryAnswer, MetricPoints};
 use crate::domain::{DimKey, HostClass, MetricKey, Pipeline, Repo, Series, Tag};
-use crate::store::{History, HistoryQuery, MetricSelection, TagFilter};
+use crate::store::{History, HistoryQuery, MAX_POINTS, MetricSelection, StoreError, TagFilter};
 
 /// What a window holds where the question does not say.
 struct Defaults {
@@ -37,15 +38,15 @@ struct Defaults {
 )]
 pub(super) async fn history(
     State(state): State<AppState>,
-    _right: CanRead,
+    right: CanRead,
     params: Params,
-) -> Result<Json<HistoryAnswer>, Problem> {
+) -> Result<Response, Problem> {
     let defaults = Defaults {
         tag: TagFilter::Is(Tag::live()),
         pipeline: Some(Pipeline::promote()),
         kind: "history",
     };
-    window(&state, params, defaults).await
+    window(&state, right, params, defaults).await
 }
 
 /// Read the reference series.
@@ -65,28 +66,36 @@ pub(super) async fn history(
 )]
 pub(super) async fn baseline(
     State(state): State<AppState>,
-    _right: CanRead,
+    right: CanRead,
     params: Params,
-) -> Result<Json<HistoryAnswer>, Problem> {
+) -> Result<Response, Problem> {
     let defaults = Defaults {
         tag: TagFilter::Reference,
         pipeline: None,
         kind: "baseline",
     };
-    window(&state, params, defaults).await
+    window(&state, right, params, defaults).await
 }
 
 async fn window(
     state: &AppState,
+    mut right: CanRead,
     params: Params,
     defaults: Defaults,
-) -> Result<Json<HistoryAnswer>, Problem> {
+) -> Result<Response, Problem> {
     let question = cursor::question(defaults.kind, params.query());
     let kind = defaults.kind;
-    let query = read_query(params, &question, defaults)?;
-    let history = state.store.history(&query).await?;
+    let mut query = read_query(params, &question, defaults)?;
+    let history = match state.store.history(&query).await {
+        Err(StoreError::WindowTooLarge { .. }) => {
+            right = right.into_heavy(state).await?;
+            query.max_points = MAX_POINTS;
+            state.store.history(&query).await?
+        }
+        history => history?,
+    };
     metrics::counter!("perf_tracking_window_reads_total", "kind" => kind).increment(1);
-    Ok(Json(answer(query.series, history, question)))
+    right.answer(answer(query.series, history, question)).await
 }
 
 fn read_query(
@@ -112,6 +121,7 @@ fn read_query(
         series,
         metrics,
         limit,
+        max_points: LIGHT_POINTS,
         since,
         before,
         repo,

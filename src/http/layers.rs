@@ -5,8 +5,8 @@ use std::time::Duration;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{Request, State};
-use axum::http::header::{AUTHORIZATION, CONTENT_TYPE};
-use axum::http::{HeaderName, HeaderValue, Method};
+use axum::http::header::{AUTHORIZATION, CONTENT_TYPE, HOST};
+use axum::http::{HeaderName, HeaderValue, Method, Version};
 use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use tower::ServiceBuilder;
@@ -18,14 +18,21 @@ use tower_http::trace::TraceLayer;
 use tracing::Span;
 use tracing::field::Empty;
 
+use super::client_address::ClientAddress;
 use super::problem::{Problem, Slug};
 use super::telemetry::AllWell;
-use super::{AppState, telemetry};
+use super::{AppState, answer, telemetry};
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// The longest id that is taken over from a client: a UUID has 36 characters, a trace's id 32.
 const MAX_REQUEST_ID: usize = 128;
+
+/// Characters of a method in the log; the longest that has a meaning here has seven.
+const MAX_METHOD: usize = 16;
+
+/// Characters of a path in the log.
+const MAX_PATH: usize = 512;
 
 /// `routes` with all layers around it, the outermost first.
 pub(super) fn around(routes: Router, state: AppState, cors: CorsLayer) -> Router {
@@ -43,6 +50,8 @@ pub(super) fn around(routes: Router, state: AppState, cors: CorsLayer) -> Router
         .layer(from_fn(telemetry::count))
         .layer(cors)
         .layer(CompressionLayer::new())
+        .layer(from_fn_with_state(state.clone(), answer::deliver))
+        .layer(from_fn(one_host))
         .layer(CatchPanicLayer::custom(panicked))
         .layer(from_fn_with_state(state, in_time));
     routes.layer(layers)
@@ -70,17 +79,38 @@ fn without_odd_id(mut request: Request<Body>) -> Request<Body> {
     request
 }
 
+/// A request over the network names one host (RFC 9112, section 3.2). A proxy that reads the other
+/// of two names, or makes one up, would judge another request than the one that is answered.
+async fn one_host(request: Request, next: Next) -> Response {
+    let over_network = request.extensions().get::<ClientAddress>().is_some();
+    let needs_host = over_network && request.version() == Version::HTTP_11;
+    let hosts = request.headers().get_all(HOST).iter().count();
+    if hosts > 1 || (needs_host && hosts == 0) {
+        let detail = format!("send one Host header; this request has {hosts}");
+        return Problem::new(Slug::InvalidRequest, detail).into_response();
+    }
+    next.run(request).await
+}
+
+/// The first `limit` characters of what a client made up, for the log.
+fn cut(text: &str, limit: usize) -> &str {
+    let end = text.char_indices().nth(limit);
+    end.map_or(text, |(end, _)| text.get(..end).unwrap_or_default())
+}
+
 /// The path alone: a query may hold what a person typed, and the token is never looked at.
 fn span(request: &Request<Body>) -> Span {
     let request_id = request
         .headers()
         .get(REQUEST_ID)
         .and_then(|id| id.to_str().ok());
+    let client = request.extensions().get::<ClientAddress>();
     tracing::info_span!(
         "request",
         request_id,
-        method = %request.method(),
-        path = request.uri().path(),
+        client = client.map(|ClientAddress(address)| tracing::field::display(address)),
+        method = cut(request.method().as_str(), MAX_METHOD),
+        path = cut(request.uri().path(), MAX_PATH),
         subject = Empty,
     )
 }

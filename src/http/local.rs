@@ -1,14 +1,16 @@
 //! The routes for a command that opens the store itself: no network, no token, no log of requests.
 
 use std::io;
-use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
+use axum::middleware::from_fn_with_state;
 use chrono::{DateTime, Utc};
-use tokio::sync::Semaphore;
+use tower::ServiceBuilder;
 use tower_http::catch_panic::CatchPanicLayer;
 
+use super::admission::{Admission, AdmissionLimits};
+use super::answer;
 use super::layers::panicked;
 use super::state::{AppState, Caller, Keys, Readiness, RequestLimits};
 use super::{Telemetry, routes};
@@ -17,6 +19,9 @@ use crate::store::Store;
 
 /// The largest body: that of the largest run, and more than a service takes by default.
 const BODY_BYTES: usize = 64 << 20;
+
+/// Memory of the requests, which is the command's own: it has no other clients.
+const MEMORY: usize = 1 << 30;
 
 /// Questions that one command asks at the same time, at the most.
 const PLACES: usize = 64;
@@ -31,6 +36,11 @@ const TIME: Duration = Duration::from_secs(3600);
 pub fn local_router(store: Store, clock: fn() -> DateTime<Utc>) -> io::Result<Router> {
     let readiness = Readiness::default();
     readiness.set_ready();
+    let admission = Admission::new(AdmissionLimits {
+        requests: PLACES,
+        reads: store.readers().try_into().unwrap_or(PLACES),
+        memory: MEMORY,
+    });
     let state = AppState {
         store,
         caller: Caller::Owner,
@@ -42,10 +52,13 @@ pub fn local_router(store: Store, clock: fn() -> DateTime<Utc>) -> io::Result<Ro
             body_bytes: BODY_BYTES,
             time: TIME,
         },
-        places: Arc::new(Semaphore::new(PLACES)),
+        admission,
         readiness,
         telemetry: Telemetry::detached(),
         clock,
     };
-    Ok(routes(state).layer(CatchPanicLayer::custom(panicked)))
+    let layers = ServiceBuilder::new()
+        .layer(CatchPanicLayer::custom(panicked))
+        .layer(from_fn_with_state(state.clone(), answer::deliver));
+    Ok(routes(state).layer(layers))
 }

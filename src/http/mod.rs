@@ -4,7 +4,10 @@
 //! `rights`, which cannot be had without the right; whatever goes wrong becomes a `Problem`.
 
 mod admission;
+mod answer;
 mod body;
+mod client_address;
+mod connections;
 mod cursor;
 mod health;
 mod history;
@@ -28,6 +31,8 @@ use axum::routing::get;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+pub use admission::{Admission, AdmissionLimits};
+pub use client_address::TrustedProxies;
 pub use local::local_router;
 pub use openapi::document as openapi_document;
 pub use origin::Origin;

@@ -23,6 +23,10 @@ pub(super) use crate::api::{ProblemBody, Slug};
 /// The status of each kind of problem, and its title for people.
 fn status_and_title(slug: Slug) -> (StatusCode, &'static str) {
     match slug {
+        Slug::InvalidRequest => (
+            StatusCode::BAD_REQUEST,
+            "The request is no HTTP request that can be answered",
+        ),
         Slug::InvalidQuery => (StatusCode::BAD_REQUEST, "The query does not fit"),
         Slug::UnreadableBody => (StatusCode::BAD_REQUEST, "The body cannot be read"),
         Slug::Unauthorized => (StatusCode::UNAUTHORIZED, "A valid token is needed"),
@@ -50,6 +54,11 @@ fn status_and_title(slug: Slug) -> (StatusCode, &'static str) {
         Slug::DatabaseUnreachable => (
             StatusCode::SERVICE_UNAVAILABLE,
             "The database cannot be reached",
+        ),
+        Slug::DatabaseReadOnly => (StatusCode::SERVICE_UNAVAILABLE, "The database is read-only"),
+        Slug::DatabaseLost => (
+            StatusCode::SERVICE_UNAVAILABLE,
+            "The database's file is not the one that was opened",
         ),
         Slug::StorageFull => (
             StatusCode::SERVICE_UNAVAILABLE,
@@ -164,6 +173,15 @@ impl Problem {
         Self::new(Slug::Overloaded, "too many requests at once; try again")
     }
 
+    /// The service cannot do what it should always be able to do.
+    pub(super) fn failed(error: &(dyn std::error::Error + 'static)) -> Self {
+        tracing::error!(error, "the answer could not be made");
+        Self::new(
+            Slug::Internal,
+            "the service failed; its log has the cause under this request's id",
+        )
+    }
+
     /// The answer was not ready in time.
     pub(super) fn too_slow() -> Self {
         Self::new(
@@ -191,6 +209,18 @@ impl From<StoreError> for Problem {
 }
 
 impl Problem {
+    /// The database cannot serve. Whatever the cause, a balancer must be told 503.
+    pub(super) fn not_ready(error: &StoreError) -> Self {
+        tracing::warn!(error = error as &dyn std::error::Error, "not ready");
+        match Self::of_store(error) {
+            problem if problem.status() == StatusCode::SERVICE_UNAVAILABLE => problem,
+            _ => Self::new(
+                Slug::DatabaseUnreachable,
+                "the database answers, but cannot be used; the service's log has the cause",
+            ),
+        }
+    }
+
     fn status(&self) -> StatusCode {
         status_and_title(self.0.body.slug).0
     }
@@ -204,6 +234,14 @@ impl Problem {
                     "the database cannot be reached; try again: a run is stored once however often it is sent",
                 )
             }
+            StoreError::ReadOnly(_) => Self::new(
+                Slug::DatabaseReadOnly,
+                "the database is read-only; nothing was stored; try again once it takes writes",
+            ),
+            StoreError::FileLost { .. } => Self::new(
+                Slug::DatabaseLost,
+                "the database's file was deleted, replaced or damaged; an operator must put it back or restart the service",
+            ),
             StoreError::Busy(_) => Self::new(
                 Slug::Overloaded,
                 "the database is busy; nothing was stored; try again",

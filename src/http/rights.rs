@@ -4,16 +4,43 @@ use axum::extract::FromRequestParts;
 use axum::http::HeaderMap;
 use axum::http::header::AUTHORIZATION;
 use axum::http::request::Parts;
+use axum::response::Response;
+use serde::Serialize;
 
-use super::admission::{self, Place};
+use super::admission::{self, ReadPlace};
 use super::problem::Problem;
-use super::{AppState, Caller};
+use super::{AppState, Caller, answer};
 use crate::auth::{Grant, Narrow};
 use crate::domain::{Run, Scope};
 
 /// The right to read, and a place to do so.
 pub(super) struct CanRead {
-    _place: Place,
+    place: ReadPlace,
+}
+
+impl CanRead {
+    /// The right with a place for a read of a large history, once there is one.
+    pub(super) async fn into_heavy(self, state: &AppState) -> Result<Self, Problem> {
+        let place = self.place.into_heavy(state).await?;
+        Ok(Self { place })
+    }
+
+    /// The JSON text of `value`. That of a heavy read is written on a thread that may take its time,
+    /// which keeps the place even if the client goes away before.
+    pub(super) async fn answer(
+        self,
+        value: impl Serialize + Send + 'static,
+    ) -> Result<Response, Problem> {
+        if !self.place.is_heavy() {
+            return answer::json(&value);
+        }
+        let written = tokio::task::spawn_blocking(move || {
+            let written = answer::json(&value);
+            drop(self);
+            written
+        });
+        written.await.map_err(|error| Problem::failed(&error))?
+    }
 }
 
 /// The right to upload; the body that follows takes the place.
@@ -38,8 +65,8 @@ impl FromRequestParts<AppState> for CanRead {
         if !state.public_read {
             grant(&parts.headers, state, Scope::RunsRead)?;
         }
-        let _place = admission::enter(state)?;
-        Ok(Self { _place })
+        let place = admission::enter_to_read(state).await?;
+        Ok(Self { place })
     }
 }
 

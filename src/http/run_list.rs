@@ -1,7 +1,7 @@
 //! `/v1/runs`: list runs.
 
-use axum::Json;
 use axum::extract::State;
+use axum::response::Response;
 use utoipa::IntoParams;
 use utoipa::openapi::ObjectBuilder;
 use utoipa::openapi::path::{Parameter, ParameterIn};
@@ -34,13 +34,13 @@ use crate::store::{Position, RunOrder, RunQuery, TagFilter};
 )]
 pub(super) async fn list(
     State(state): State<AppState>,
-    _right: CanRead,
+    right: CanRead,
     params: Params,
-) -> Result<Json<RunsAnswer>, Problem> {
+) -> Result<Response, Problem> {
     let question = cursor::question("runs", params.query());
     let (query, whole) = read_query(params, &question)?;
     let next = |at: Option<Position>| at.map(|at| cursor::encode_position(at, question));
-    Ok(Json(if whole {
+    let answer = if whole {
         let page = state.store.whole_runs(&query).await?;
         RunsAnswer {
             runs: page.runs.into_iter().map(RunBody::from).collect(),
@@ -52,7 +52,8 @@ pub(super) async fn list(
             runs: page.runs.into_iter().map(RunBody::from).collect(),
             next: next(page.next),
         }
-    }))
+    };
+    right.answer(answer).await
 }
 
 /// The question, and whether the runs are asked for whole.

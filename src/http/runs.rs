@@ -125,9 +125,9 @@ fn conflict_problem(conflict: Conflict) -> Problem {
 )]
 pub(super) async fn one(
     State(state): State<AppState>,
-    _right: CanRead,
+    right: CanRead,
     id: Result<Path<String>, PathRejection>,
-) -> Result<Json<RunBody>, Problem> {
+) -> Result<Response, Problem> {
     // What is no UTF-8 names no run either.
     let id = id.map(|Path(id)| id).unwrap_or_default();
     let run = match run_id(&id) {
@@ -135,7 +135,7 @@ pub(super) async fn one(
         None => None,
     };
     let run = run.ok_or_else(|| Problem::new(Slug::NotFound, format!("there is no run `{id}`")))?;
-    Ok(Json(run.into()))
+    right.answer(RunBody::from(run)).await
 }
 
 /// The id that `text` is; a run has one path, so no sign and no leading zeros.

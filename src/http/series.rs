@@ -1,7 +1,7 @@
 //! `/v1/series`: every series at a glance.
 
-use axum::Json;
 use axum::extract::State;
+use axum::response::Response;
 use utoipa::IntoParams;
 use utoipa::openapi::path::{Parameter, ParameterIn};
 
@@ -31,9 +31,9 @@ use crate::store::SeriesFilter;
 )]
 pub(super) async fn list(
     State(state): State<AppState>,
-    _right: CanRead,
+    right: CanRead,
     mut params: Params,
-) -> Result<Json<SeriesAnswer>, Problem> {
+) -> Result<Response, Problem> {
     let filter = SeriesFilter {
         workload: params.optional("workload"),
         branch: params.optional("branch"),
@@ -43,9 +43,10 @@ pub(super) async fn list(
     };
     let filter = params.finish(Some(filter))?;
     let series = state.store.series(&filter).await?;
-    Ok(Json(SeriesAnswer {
+    let answer = SeriesAnswer {
         series: series.into_iter().map(SeriesBody::from).collect(),
-    }))
+    };
+    right.answer(answer).await
 }
 
 /// The parameters of a list of series, for the description.

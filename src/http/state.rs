@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use axum::http::HeaderValue;
 use chrono::{DateTime, Utc};
-use tokio::sync::Semaphore;
 
+use super::admission::Admission;
 use super::telemetry::Telemetry;
 use crate::auth::KeyRing;
 use crate::store::Store;
@@ -27,8 +27,8 @@ pub struct AppState {
     pub cors_origins: Vec<HeaderValue>,
     /// What one request may take.
     pub limits: RequestLimits,
-    /// Places for requests that work at the same time.
-    pub places: Arc<Semaphore>,
+    /// What requests may take together.
+    pub admission: Admission,
     /// Whether the schema is up to date.
     pub readiness: Readiness,
     /// The service's own metrics.

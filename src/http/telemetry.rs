@@ -11,6 +11,7 @@ use metrics::Unit;
 use metrics_exporter_prometheus::{BuildError, Matcher, PrometheusBuilder, PrometheusHandle};
 
 use super::AppState;
+use crate::terminal::logging;
 
 /// The service's own metrics.
 #[derive(Clone)]
@@ -69,6 +70,10 @@ fn describe() {
         "The most connections to the database"
     );
     metrics::describe_gauge!(
+        "perf_tracking_log_lines_dropped",
+        "Log lines lost since the start because nobody read standard error"
+    );
+    metrics::describe_gauge!(
         "perf_tracking_free_places",
         "Requests that could start to work now"
     );
@@ -87,8 +92,10 @@ pub(super) async fn metrics(State(state): State<AppState>) -> impl IntoResponse 
     metrics::gauge!("perf_tracking_database_connections", "state" => "idle").set(pool.idle);
     metrics::gauge!("perf_tracking_database_connections", "state" => "busy").set(busy);
     metrics::gauge!("perf_tracking_database_connections_limit").set(pool.limit);
-    let free = u32::try_from(state.places.available_permits()).unwrap_or(u32::MAX);
+    let free = u32::try_from(state.admission.free_places()).unwrap_or(u32::MAX);
     metrics::gauge!("perf_tracking_free_places").set(free);
+    let dropped = u32::try_from(logging::dropped_lines()).unwrap_or(u32::MAX);
+    metrics::gauge!("perf_tracking_log_lines_dropped").set(dropped);
     state.telemetry.0.run_upkeep();
     let text = state.telemetry.0.render();
     (

@@ -17,8 +17,9 @@ use sqlx::sqlite::{
     SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteQueryResult,
     SqliteRow, SqliteSynchronous, SqliteTypeInfo, SqliteValueRef,
 };
-use sqlx::{AssertSqlSafe, Connection, FromRow, MySql, Pool, Sqlite};
+use sqlx::{AssertSqlSafe, FromRow, MySql, Pool, Sqlite};
 
+use super::file::DataFile;
 use super::pool::{self, ServerConnection, ServerPool};
 use super::{DatabaseScheme, DatabaseUrl, PoolUse, StoreError, StoreOptions};
 use crate::domain::Value;
@@ -27,7 +28,11 @@ use crate::domain::Value;
 #[derive(Clone)]
 pub(super) enum Db {
     /// Statements are prepared. One connection writes, several read beside it.
-    Sqlite { read: SqlitePool, write: SqlitePool },
+    Sqlite {
+        read: SqlitePool,
+        write: SqlitePool,
+        file: DataFile,
+    },
     /// Statements are prepared.
     MySql(ServerPool),
     /// Statements go out as text.
@@ -38,6 +43,14 @@ pub(super) enum Db {
 const SERVER_WRITERS: u32 = 4;
 /// Connections that read an embedded file; more would wait for the same processors.
 const SQLITE_READERS: u32 = 4;
+/// Connections that are left for the question whether the database can serve.
+const CHECKS: u32 = 1;
+
+/// Reads one row of a table that every database of ours has.
+const ONE_ROW: &str = "SELECT MAX(version) FROM perf_tracking_migrations";
+
+/// Deletes no row of that table.
+const NO_ROW: &str = "DELETE FROM perf_tracking_migrations WHERE 0";
 
 impl Db {
     pub(super) fn open(url: &DatabaseUrl, options: &StoreOptions) -> Result<Self, StoreError> {
@@ -47,8 +60,15 @@ impl Db {
                 if !url.is_frozen() {
                     make_folder(connect.get_filename())?;
                 }
+                let file = DataFile::new(connect.get_filename(), !url.is_frozen());
                 let pool = |connections| {
+                    let file = file.clone();
                     SqlitePoolOptions::new()
+                        .after_connect(move |_, _| {
+                            let opened = file.note_opened();
+                            let opened = opened.map_err(|lost| sqlx::Error::Io(lost.into()));
+                            Box::pin(std::future::ready(opened))
+                        })
                         .max_connections(connections)
                         .acquire_timeout(options.timeout)
                         // The last connection to close takes the log of the file with it, and a
@@ -58,8 +78,9 @@ impl Db {
                         .connect_lazy_with(connect.clone())
                 };
                 Ok(Self::Sqlite {
-                    read: pool(SQLITE_READERS.min(options.connections)),
+                    read: pool(SQLITE_READERS.min(options.connections) + CHECKS),
                     write: pool(1),
+                    file,
                 })
             }
             DatabaseScheme::MySql => {
@@ -89,6 +110,75 @@ impl Db {
         }
     }
 
+    /// How many reads may be under way, so that connections are left for uploads and checks.
+    pub(super) fn readers(&self) -> u32 {
+        match self {
+            Self::Sqlite { read, .. } => read.options().get_max_connections() - CHECKS,
+            Self::MySql(pool) | Self::Text(pool) => {
+                let kept = self.writers() + CHECKS;
+                pool.usage().limit.saturating_sub(kept).max(1)
+            }
+        }
+    }
+
+    /// Whether the database can serve: it answers a read of a row and takes writes.
+    pub(super) async fn check(&self) -> Result<(), StoreError> {
+        let mut session = self.read().await?;
+        session.raw_number(ONE_ROW).await?;
+        session.finish();
+        self.check_file()?;
+        match self {
+            Self::Sqlite { file, .. } if file.was_read_only() => self.try_to_write().await,
+            _ => Ok(()),
+        }
+    }
+
+    /// Checks that what was written is where the next start will look for it.
+    pub(super) fn check_file(&self) -> Result<(), StoreError> {
+        match self {
+            Self::Sqlite { file, .. } => file.check(),
+            Self::MySql(_) | Self::Text(_) => Ok(()),
+        }
+    }
+
+    /// Remembers whether the database took the last write.
+    pub(super) fn note_write<T>(&self, written: &Result<T, StoreError>) {
+        let Self::Sqlite { file, .. } = self else {
+            return;
+        };
+        match written {
+            Ok(_) => file.note_read_only(false),
+            Err(StoreError::ReadOnly(_)) => file.note_read_only(true),
+            Err(_) => {}
+        }
+    }
+
+    async fn try_to_write(&self) -> Result<(), StoreError> {
+        let written = async {
+            let mut session = self.write().await?;
+            session.begin_write().await?;
+            session.check_writable().await?;
+            session.raw("ROLLBACK").await?;
+            session.finish();
+            Ok(())
+        };
+        let written = written.await;
+        self.note_write(&written);
+        written
+    }
+
+    /// Closes every connection. The last one that closes writes SQLite's log into its file, so it is
+    /// one that may write.
+    pub(super) async fn close(&self) {
+        match self {
+            Self::Sqlite { read, write, .. } => {
+                read.close().await;
+                write.close().await;
+            }
+            Self::MySql(pool) | Self::Text(pool) => pool.close(),
+        }
+    }
+
     /// A session that only reads.
     pub(super) async fn read(&self) -> Result<Session, StoreError> {
         Ok(match self {
@@ -108,20 +198,9 @@ impl Db {
         }
     }
 
-    /// Closes every connection once it is idle. The last one moves SQLite's log into the file.
-    pub(super) async fn close(&self) {
-        match self {
-            Self::Sqlite { read, write } => {
-                write.close().await;
-                read.close().await;
-            }
-            Self::MySql(pool) | Self::Text(pool) => pool.close(),
-        }
-    }
-
     pub(super) fn pool_use(&self) -> PoolUse {
         match self {
-            Self::Sqlite { read, write } => PoolUse {
+            Self::Sqlite { read, write, .. } => PoolUse {
                 open: read.size() + write.size(),
                 idle: idle(read) + idle(write),
                 limit: read.options().get_max_connections() + write.options().get_max_connections(),
@@ -292,14 +371,6 @@ impl Session {
         !matches!(self.0, Some(Connected::Sqlite(_)))
     }
 
-    pub(super) async fn ping(&mut self) -> Result<(), StoreError> {
-        match self.connected()? {
-            Connected::Sqlite(connection) => connection.ping().await?,
-            Connected::MySql(connection) | Connected::Text(connection) => connection.ping().await?,
-        }
-        Ok(())
-    }
-
     /// Starts a transaction that reads one state of the database.
     pub(super) async fn begin_read(&mut self) -> Result<(), StoreError> {
         self.raw("BEGIN").await
@@ -313,6 +384,15 @@ impl Session {
             Connected::MySql(_) | Connected::Text(_) => "BEGIN",
         };
         self.raw(statement).await
+    }
+
+    /// Writes nothing, as a write. SQLite starts a transaction on a read-only file as if it were one
+    /// that may write, and refuses its first statement that does.
+    pub(super) async fn check_writable(&mut self) -> Result<(), StoreError> {
+        match self.connected()? {
+            Connected::Sqlite(_) => self.raw(NO_ROW).await,
+            Connected::MySql(_) | Connected::Text(_) => Ok(()),
+        }
     }
 
     /// Ends the transaction and keeps what it did.

@@ -19,6 +19,19 @@ pub enum StoreError {
     /// No room for another row.
     #[error("the database's disk is full: {0}")]
     Full(#[source] sqlx::Error),
+    /// The database takes no writes.
+    #[error("the database is read-only: {0}")]
+    ReadOnly(#[source] sqlx::Error),
+    /// The SQLite file is not the one that was opened, or is none any more.
+    #[error(
+        "the database file {path} {what}; put the file back, or restart the service to use what is there"
+    )]
+    FileLost {
+        /// The file.
+        path: String,
+        /// What became of it.
+        what: String,
+    },
     /// The address or the account is wrong, which waiting does not mend.
     #[error("the database refuses the connection: {0}")]
     Refused(#[source] sqlx::Error),
@@ -82,10 +95,19 @@ pub enum StoreError {
     Other(#[source] sqlx::Error),
 }
 
+impl From<StoreError> for std::io::Error {
+    fn from(error: StoreError) -> Self {
+        Self::other(error)
+    }
+}
+
 impl StoreError {
     /// Whether it pays to try the same use case again at once, in the time that it has left.
     pub fn is_transient(&self) -> bool {
-        matches!(self, Self::Unreachable(_) | Self::Busy(_))
+        matches!(
+            self,
+            Self::Unreachable(_) | Self::Busy(_) | Self::ReadOnly(_)
+        )
     }
 
     /// Whether the cause lies around the database, so that it may pass while a service waits.
@@ -103,18 +125,26 @@ impl StoreError {
             Self::TimedOut(limit) => Some(Self::TimedOut(*limit)),
             Self::Full(error) => Some(Self::Full(cause(error))),
             Self::Refused(error) => Some(Self::Refused(cause(error))),
+            Self::ReadOnly(error) => Some(Self::ReadOnly(cause(error))),
+            Self::FileLost { path, what } => Some(Self::FileLost {
+                path: path.clone(),
+                what: what.clone(),
+            }),
             _ => None,
         }
     }
 }
 
 /// The server is going away, or is not yet part of its cluster, or has no connection or thread to
-/// spare, or was made a replica by a failover (1290, 1792, 1836), or has forgotten a prepared
-/// statement behind a proxy (1243), or its own storage is away (9001 and up, TiDB).
+/// spare, or could not commit (1180: its cluster lost its quorum, so the outcome is unknown), or has
+/// forgotten a prepared statement behind a proxy (1243), or its own storage is away (9001 and up,
+/// TiDB).
 const AWAY: &[u16] = &[
-    1037, 1038, 1040, 1041, 1053, 1077, 1079, 1129, 1135, 1152, 1158, 1159, 1160, 1161, 1203, 1243,
-    1290, 1317, 1792, 1836, 1927, 3032, 3169, 4031, 9001, 9002, 9005,
+    1037, 1038, 1040, 1041, 1053, 1077, 1079, 1129, 1135, 1152, 1158, 1159, 1160, 1161, 1180, 1203,
+    1243, 1317, 1927, 3032, 3169, 4031, 9001, 9002, 9005,
 ];
+/// The server was started read-only, or made a replica by a failover.
+const READ_ONLY: &[u16] = &[1290, 1792, 1836];
 /// 1205 a lock was waited for in vain, 1213 deadlock, 1020 a row changed under a snapshot (MariaDB),
 /// 1412 and 1615 a table changed, 3101 another node was first, 3572 a lock that is not waited for,
 /// and the same of TiDB.
@@ -132,6 +162,15 @@ const UNKNOWN_COMMAND: u16 = 1047;
 
 impl From<sqlx::Error> for StoreError {
     fn from(error: sqlx::Error) -> Self {
+        if let sqlx::Error::Io(cause) = &error
+            && let Some(Self::FileLost { path, what }) =
+                cause.get_ref().and_then(|cause| cause.downcast_ref())
+        {
+            return Self::FileLost {
+                path: path.clone(),
+                what: what.clone(),
+            };
+        }
         match &error {
             sqlx::Error::Io(_)
             | sqlx::Error::PoolTimedOut
@@ -171,6 +210,7 @@ fn from_database(error: sqlx::Error) -> StoreError {
 fn from_server(number: u16, error: sqlx::Error) -> StoreError {
     match number {
         n if AWAY.contains(&n) => StoreError::Unreachable(error),
+        n if READ_ONLY.contains(&n) => StoreError::ReadOnly(error),
         n if BUSY.contains(&n) => StoreError::Busy(error),
         n if FULL.contains(&n) => StoreError::Full(error),
         n if REFUSED.contains(&n) => StoreError::Refused(error),
@@ -192,7 +232,35 @@ fn from_sqlite(code: Option<u32>, error: sqlx::Error) -> StoreError {
         Some(5 | 6 | 15 | 17) => StoreError::Busy(error),
         Some(7 | 10 | 14) => StoreError::Unreachable(error),
         Some(13) => StoreError::Full(error),
-        Some(8 | 23 | 26) => StoreError::Refused(error),
+        Some(8) => StoreError::ReadOnly(error),
+        Some(23 | 26) => StoreError::Refused(error),
         _ => StoreError::Other(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of_server(number: u16) -> StoreError {
+        from_server(number, sqlx::Error::WorkerCrashed)
+    }
+
+    #[test]
+    fn a_commit_that_met_a_lost_quorum_has_an_unknown_outcome() {
+        assert!(matches!(of_server(1180), StoreError::Unreachable(_)));
+    }
+
+    #[test]
+    fn a_database_that_takes_no_writes_is_read_only_and_may_take_them_again() {
+        for error in [
+            of_server(1290),
+            of_server(1836),
+            from_sqlite(Some(8), sqlx::Error::WorkerCrashed),
+            from_sqlite(Some(1032), sqlx::Error::WorkerCrashed),
+        ] {
+            assert!(error.to_string().starts_with("the database is read-only"));
+            assert!(error.may_pass());
+        }
     }
 }

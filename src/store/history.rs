@@ -34,6 +34,8 @@ pub struct HistoryQuery {
     pub metrics: MetricSelection,
     /// The most points of each metric.
     pub limit: usize,
+    /// The most points of all metrics together, [`MAX_POINTS`] at most.
+    pub max_points: usize,
     /// Runs on or after this date.
     pub since: Option<DateBound>,
     /// Runs before this date.
@@ -129,7 +131,7 @@ impl Store {
     /// The newest points that `query` asks for.
     ///
     /// # Errors
-    /// [`StoreError::WindowTooLarge`] past [`MAX_POINTS`]; a database that does not answer.
+    /// [`StoreError::WindowTooLarge`] past the query's `max_points`; a database that does not answer.
     pub async fn history(&self, query: &HistoryQuery) -> Result<History, StoreError> {
         self.retried("history", || attempt(&self.db, query)).await
     }
@@ -228,8 +230,10 @@ async fn each_metric(session: &mut Session, query: &HistoryQuery) -> Result<Hist
         let after = query.after.as_ref().map(|cursor| cursor.of(&name));
         let window = fetch_window(session, query, &name, after).await?;
         points += window.len();
-        if points > MAX_POINTS {
-            return Err(StoreError::WindowTooLarge { limit: MAX_POINTS });
+        if points > query.max_points {
+            return Err(StoreError::WindowTooLarge {
+                limit: query.max_points,
+            });
         }
         found.insert(name, window);
     }
@@ -258,11 +262,13 @@ async fn fetch_points(
     let mut by_run: BTreeMap<RunId, Vec<ValueRow>> = BTreeMap::new();
     let mut points = 0;
     for some in heads.chunks(RUNS_A_STATEMENT) {
-        let statement = select_values(&query.metrics, some, MAX_POINTS + 1 - points);
+        let statement = select_values(&query.metrics, some, query.max_points + 1 - points);
         let rows: Vec<ValueRow> = session.fetch_all(&statement).await?;
         points += rows.len();
-        if points > MAX_POINTS {
-            return Err(StoreError::WindowTooLarge { limit: MAX_POINTS });
+        if points > query.max_points {
+            return Err(StoreError::WindowTooLarge {
+                limit: query.max_points,
+            });
         }
         for row in rows {
             by_run.entry(row.run_id).or_default().push(row);

@@ -45,10 +45,12 @@ struct Applied {
 
 /// Applies what is not applied yet. A database that says nothing for `limit` is given up.
 pub(super) async fn run(db: &Db, limit: Duration) -> Result<(), StoreError> {
-    (|| attempt(db, limit))
+    let migrated = (|| attempt(db, limit))
         .retry(retries().with_max_times(20))
         .when(|error: &StoreError| matches!(error, StoreError::Busy(_)))
-        .await
+        .await;
+    db.note_write(&migrated);
+    migrated
 }
 
 async fn attempt(db: &Db, limit: Duration) -> Result<(), StoreError> {
@@ -57,6 +59,7 @@ async fn attempt(db: &Db, limit: Duration) -> Result<(), StoreError> {
         Db::Sqlite { .. } => {
             session.begin_write().await?;
             apply_missing(&mut session, &SQLITE, limit).await?;
+            session.check_writable().await?;
             session.commit().await?;
         }
         Db::MySql(_) => apply_locked(&mut session, &MYSQL, limit).await?,

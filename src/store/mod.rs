@@ -12,6 +12,7 @@ mod catalog;
 mod database_url;
 mod db;
 mod error;
+mod file;
 mod heads;
 mod history;
 mod migrate;
@@ -105,23 +106,26 @@ impl Store {
         migrate::check_only(&self.db, self.timeout).await
     }
 
-    /// Closes all connections; what was stored is whole in the database afterwards.
+    /// Whether the database can serve: it answers a read of a row, and takes writes.
+    ///
+    /// A node of a cluster that has lost its quorum still answers a ping, but no read.
+    ///
+    /// # Errors
+    /// Why it cannot.
+    pub async fn ping(&self) -> Result<(), StoreError> {
+        within(self.timeout, self.db.check()).await
+    }
+
+    /// Closes every connection, once the use cases under way have ended. The last connection to a
+    /// SQLite file writes its log into the file, which alone is then a whole backup.
     pub async fn close(&self) {
         self.db.close().await;
     }
 
-    /// Whether the database answers.
-    ///
-    /// # Errors
-    /// It does not.
-    pub async fn ping(&self) -> Result<(), StoreError> {
-        let answer = async {
-            let mut session = self.db.read().await?;
-            session.ping().await?;
-            session.finish();
-            Ok(())
-        };
-        within(self.timeout, answer).await
+    /// How many reads may be under way at a time, so that uploads and the readiness check always
+    /// find a connection.
+    pub fn readers(&self) -> u32 {
+        self.db.readers()
     }
 
     /// The pool's connections at this moment.

@@ -49,11 +49,6 @@ pub(super) struct Server {
 }
 
 impl ServerPool {
-    /// Lets nobody have a connection any more.
-    pub(super) fn close(&self) {
-        self.0.close();
-    }
-
     /// A pool of connections, each of which `prepare` has made ready.
     pub(super) fn new(
         connect: MySqlConnectOptions,
@@ -90,6 +85,11 @@ impl ServerPool {
                 sqlx::Error::PoolClosed
             }
         })
+    }
+
+    /// Closes idle connections at once, and those in use when they come back.
+    pub(super) fn close(&self) {
+        self.0.close();
     }
 
     /// The connections at this moment.

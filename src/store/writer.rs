@@ -121,10 +121,12 @@ impl Task {
     async fn commit(&self, group: &[Upload]) -> Result<Vec<Recorded>, StoreError> {
         // What a panic leaves behind is a session, which closes its connection, and a cache that
         // only ever learns what is committed.
-        AssertUnwindSafe(within(self.limit, self.commit_once(group)))
+        let committed = AssertUnwindSafe(within(self.limit, self.commit_once(group)))
             .catch_unwind()
             .await
-            .unwrap_or(Err(StoreError::Other(sqlx::Error::WorkerCrashed)))
+            .unwrap_or(Err(StoreError::Other(sqlx::Error::WorkerCrashed)));
+        self.db.note_write(&committed);
+        committed
     }
 
     async fn commit_once(&self, group: &[Upload]) -> Result<Vec<Recorded>, StoreError> {
@@ -135,6 +137,8 @@ impl Task {
             .collect();
         let recorded = record_all(&mut session, &self.known, &runs).await?;
         session.finish();
+        // Nobody is told that a run is stored in a file that the next start will not find.
+        self.db.check_file()?;
         Ok(recorded)
     }
 }

@@ -1,12 +1,20 @@
 //! Logs go to standard error, so that standard output is a command's result and nothing else.
+//!
+//! A command writes its lines at once. A service hands them to a thread of their own: whoever reads
+//! standard error may stop reading without closing it, and no request waits for that. Lines that the
+//! thread cannot get rid of are dropped and counted.
 
 use std::fmt;
-use std::io::{self, IsTerminal};
+use std::io::{self, IsTerminal, Write};
 use std::str::FromStr;
+use std::sync::OnceLock;
 
 use anyhow::Context as _;
 use clap::{Args, ValueEnum};
+use tracing_appender::non_blocking::{ErrorCounter, NonBlockingBuilder, WorkerGuard};
 use tracing_subscriber::EnvFilter;
+use tracing_subscriber::fmt::MakeWriter;
+use tracing_subscriber::fmt::writer::BoxMakeWriter;
 
 const LOGS: &str = "Logs";
 
@@ -79,8 +87,41 @@ impl FromStr for LogFilter {
     }
 }
 
-/// Starts logging, at `level` unless the settings say another; once in a process.
-pub(crate) fn start(settings: &LogSettings, level: &str) -> anyhow::Result<()> {
+/// Lines that may wait for standard error: a few seconds of a busy service, and a few MB.
+const WAITING_LINES: usize = 8_192;
+
+static DROPPED: OnceLock<ErrorCounter> = OnceLock::new();
+
+/// Keeps the log going. Dropped at the end of the process, it writes the lines that still wait.
+pub(crate) struct Log(#[expect(dead_code, reason = "held for its drop")] Option<WorkerGuard>);
+
+/// Log lines that were dropped because nobody read standard error.
+pub(crate) fn dropped_lines() -> usize {
+    DROPPED.get().map_or(0, ErrorCounter::dropped_lines)
+}
+
+/// Starts the log of a command, which waits for each of its lines; once in a process. Logs at
+/// `level` unless the settings say another.
+pub(crate) fn start(settings: &LogSettings, level: &str) -> anyhow::Result<Log> {
+    init(settings, level, io::stderr).map(|()| Log(None))
+}
+
+/// Starts the log of a service, which never waits for it; as [`start`] otherwise.
+pub(crate) fn start_in_background(settings: &LogSettings, level: &str) -> anyhow::Result<Log> {
+    let (writer, guard) = NonBlockingBuilder::default()
+        .buffered_lines_limit(WAITING_LINES)
+        .lossy(true)
+        .thread_name("log")
+        .finish(io::stderr());
+    let _ = DROPPED.set(writer.error_counter());
+    init(settings, level, writer).map(|()| Log(Some(guard)))
+}
+
+fn init(
+    settings: &LogSettings,
+    level: &str,
+    writer: impl for<'w> MakeWriter<'w, Writer: Write> + Send + Sync + 'static,
+) -> anyhow::Result<()> {
     let filter = settings.filter.as_ref().map_or(level, |filter| &filter.0);
     // It logs each certificate that it refuses, which a command says itself and better.
     let filter = format!("rustls_platform_verifier=off,{filter}");
@@ -92,7 +133,7 @@ pub(crate) fn start(settings: &LogSettings, level: &str) -> anyhow::Result<()> {
         LogFormat::Json => false,
     };
     let builder = tracing_subscriber::fmt()
-        .with_writer(io::stderr)
+        .with_writer(BoxMakeWriter::new(writer))
         .with_ansi(terminal)
         // It would be told on standard error as well, by a macro that panics where that is full or gone.
         .log_internal_errors(false)

@@ -239,8 +239,7 @@ pub(crate) async fn gives_every_request_an_id_and_one_line_of_log(context: &Cont
         3,
         "{ids:?}"
     );
-    // The line is written before the answer is sent.
-    let log = api.service.log();
+    let log = api.service.log_with(ids[2]).await;
     let lines: Vec<Json> = log
         .lines()
         .filter_map(|line| serde_json::from_str(line).ok())
@@ -281,7 +280,10 @@ pub(crate) async fn logs_no_probe_that_finds_all_well(context: &Context) {
             let answer = send(api.anonymous(Method::GET, path)).await;
             assert_eq!(answer.status, 200);
             let id = answer.header("x-request-id");
-            assert_eq!(api.service.log().contains(id), told, "{path} at {level}");
+            // Lines are written in order, so this one is there only after those before.
+            let last = api.get("/nowhere").await;
+            let log = api.service.log_with(last.header("x-request-id")).await;
+            assert_eq!(log.contains(id), told, "{path} at {level}");
         }
     }
 }
@@ -309,9 +311,8 @@ pub(crate) async fn makes_an_id_of_its_own_for_a_request_with_an_odd_one(context
         let answer = send(request(ids)).await;
         let id = answer.header("x-request-id");
         assert_eq!(id.len(), 36, "{ids:?} {id}");
-        let log = api.service.log();
         let line = format!(r#""request_id":"{id}""#);
-        assert!(log.contains(&line), "{ids:?}\n{log}");
+        api.service.log_with(&line).await;
     }
     assert!(!api.service.log().contains(&"x".repeat(129)));
 }
@@ -333,7 +334,8 @@ pub(crate) async fn keeps_secrets_out_of_its_log(context: &Context) {
     )
     .await
     .problem(401, "unauthorized");
-    let log = api.service.log();
+    let last = api.get("/nowhere").await;
+    let log = api.service.log_with(last.header("x-request-id")).await;
     assert!(log.contains("INSERT INTO"), "a log at trace has statements");
     let signature = api.token.rsplit('.').next().unwrap();
     let secret = std::fs::read_to_string(api.service.data_dir().join("token-secret")).unwrap();
@@ -359,5 +361,33 @@ pub(crate) async fn keeps_secrets_out_of_its_log(context: &Context) {
     }
     for secret in secrets {
         assert!(!log.contains(&secret), "{secret} is in the log");
+    }
+}
+
+pub(crate) async fn cuts_what_a_client_makes_up_in_its_log(context: &Context) {
+    let api = Api::start(context).await;
+    let method = Method::from_bytes("M".repeat(2_000).as_bytes()).unwrap();
+    let path = format!("/{}", "p".repeat(4_000));
+    let answer = send(api.anonymous(method, &path)).await;
+    let log = api.service.log_with(answer.header("x-request-id")).await;
+    let line = log.lines().find(|line| line.contains("MMMM")).unwrap();
+    let line: Json = serde_json::from_str(line).unwrap();
+    assert_eq!(line["span"]["method"], "M".repeat(16));
+    assert_eq!(line["span"]["path"], json!(path[..512]));
+}
+
+pub(crate) async fn names_the_client_in_its_log(context: &Context) {
+    for (trusted, client) in [("127.0.0.0/8", "203.0.113.9"), ("10.0.0.0/8", "127.0.0.1")] {
+        let api = Api::start_with(context, &["--trusted-proxy", trusted]).await;
+        let request = api
+            .request(Method::GET, "/v1/runs")
+            .header("x-forwarded-for", "198.51.100.1, 203.0.113.9");
+        let answer = send(request).await;
+        assert_eq!(answer.status, 200);
+        let id = answer.header("x-request-id");
+        let log = api.service.log_with(id).await;
+        let line = log.lines().find(|line| line.contains(id)).unwrap();
+        let line: Json = serde_json::from_str(line).unwrap();
+        assert_eq!(line["span"]["client"], client, "{trusted}");
     }
 }

@@ -18,7 +18,9 @@ use super::{ports, wait};
 const READY_DEADLINE: Duration = Duration::from_secs(30);
 /// A service that finishes what it has begun.
 const TERMINATE_DEADLINE: Duration = Duration::from_secs(30);
-const BINARY: &str = env!("CARGO_BIN_EXE_perf-tracking");
+/// A line that is on its way to the log of a busy machine.
+const LOG_DEADLINE: Duration = Duration::from_secs(10);
+pub(crate) const BINARY: &str = env!("CARGO_BIN_EXE_perf-tracking");
 
 /// How to start the service.
 #[derive(Clone, Debug, Default)]
@@ -231,6 +233,23 @@ impl Service {
     pub(crate) fn log(&self) -> String {
         let log = fs::read(log_path(self.scratch.path())).expect("the log is there from the start");
         String::from_utf8_lossy(&log).into_owned()
+    }
+
+    /// As [`Service::log`], once it holds `text`: the service does not wait until a line is written.
+    ///
+    /// # Panics
+    /// Where it does not in time, with the end of the log.
+    pub(crate) async fn log_with(&self, text: &str) -> String {
+        wait::until(text, LOG_DEADLINE, async || {
+            let log = self.log();
+            if log.contains(text) {
+                Ok(log)
+            } else {
+                Err("it is not in the log")
+            }
+        })
+        .await
+        .unwrap_or_else(|error| panic!("{error:#}\n{}", self.log_tail()))
     }
 
     /// The end of [`Service::log`].

@@ -7,11 +7,15 @@
 //!
 //! Cases run one at a time, as they are about time. `cargo test --test survival sqlite` runs those of one name.
 
+mod attacked;
 mod audit;
 mod bench;
 mod database_killed;
+mod descriptors;
 mod disk_full;
+mod file_lost;
 mod fleet;
+mod log_not_read;
 mod network_cut;
 mod panicking_handler;
 mod plan;
@@ -49,6 +53,14 @@ fn main() -> ExitCode {
         "sqlite::stopped_with_uploads_under_way" => stopped::answers_what_is_under_way(bench),
         "sqlite::stopped_under_load" => stopped::under_load(bench, Place::Sqlite),
         "sqlite::stopped_with_silent_connections" => stopped::silent_connections_do_not_hold_it(bench),
+        "sqlite::file_deleted" => file_lost::deleted(bench),
+        "sqlite::file_replaced" => file_lost::replaced(bench),
+        "sqlite::file_malformed" => file_lost::malformed(bench),
+        "sqlite::file_read_only" => file_lost::read_only(bench),
+        "sqlite::stopped_for_a_backup" => file_lost::is_whole_after_a_stop(bench),
+        "sqlite::few_descriptors" => descriptors::run_out(),
+        "sqlite::log_not_read" => log_not_read::holds_nobody_up(),
+        "sqlite::attacked" => attacked::keeps_within_its_memory(bench),
         "sqlite::panicking_handler" => panicking_handler::costs_nobody_else_anything(),
         "mariadb::service_killed" => service_killed::service_killed(bench, Place::MariaDb, 4),
         "mariadb::stopped_under_load" => stopped::under_load(bench, Place::MariaDb),

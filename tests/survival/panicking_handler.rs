@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::routing::get;
-use perf_tracking::http::{Connections, serve};
+use perf_tracking::http::{Connections, TrustedProxies, serve};
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 
@@ -26,7 +26,9 @@ pub(crate) async fn costs_nobody_else_anything() {
         limit: 2,
         head_time: PATIENCE,
         stall_time: PATIENCE,
+        answer_time: PATIENCE,
         grace: PATIENCE,
+        trusted_proxies: TrustedProxies::default(),
     };
     let (stop, stopped) = oneshot::channel::<()>();
     let served = tokio::spawn(serve(listener, router, connections, async {

@@ -13,10 +13,12 @@ use std::time::Duration;
 
 use clap::builder::{OsStringValueParser, TypedValueParser as _};
 use clap::{ArgAction, Args};
+use ipnet::IpNet;
 
 use super::SettingError;
 use super::value::{
-    ByteCount, parse_boolean, parse_duration, parse_listen, parse_positive_duration,
+    ByteCount, parse_boolean, parse_duration, parse_listen, parse_memory, parse_network,
+    parse_positive_duration,
 };
 use crate::auth::{PublicKeyFile, SecretPath, TokenSettings};
 use crate::http::Origin;
@@ -206,10 +208,24 @@ pub(in crate::commands) struct Limits {
     )]
     pub(in crate::commands) max_body: ByteCount,
 
+    /// Memory that the service stays below, whatever clients do; at least 64MiB
+    ///
+    /// Three eighths are for uploads, three eighths for reads, an eighth for answers that clients
+    /// have not taken yet, and an eighth for the program itself. A request that finds no memory
+    /// free waits, and is answered 503 with `Retry-After` once it has waited for too long.
+    #[arg(
+        long,
+        env = "PERF_TRACKING_MAX_MEMORY",
+        value_name = "SIZE",
+        default_value = "256MiB",
+        value_parser = parse_memory
+    )]
+    pub(in crate::commands) max_memory: ByteCount,
+
     /// How long a request may take to arrive, its head and its body each, and an answer to be made
     ///
     /// A body that is slower is answered 408, an answer that is slower 503. A client that reads
-    /// nothing of its answer for as long is let go.
+    /// nothing of its answer for as long is disconnected.
     #[arg(
         long,
         env = "PERF_TRACKING_REQUEST_TIMEOUT",
@@ -218,6 +234,16 @@ pub(in crate::commands) struct Limits {
         value_parser = parse_positive_duration
     )]
     pub(in crate::commands) request_timeout: Duration,
+
+    /// How long a client may take to receive a whole answer; a slower one is disconnected
+    #[arg(
+        long,
+        env = "PERF_TRACKING_ANSWER_TIMEOUT",
+        value_name = "DURATION",
+        default_value = "60s",
+        value_parser = parse_positive_duration
+    )]
+    pub(in crate::commands) answer_timeout: Duration,
 
     /// Requests worked on at a time; one more is answered 503 with `Retry-After`
     #[arg(
@@ -229,7 +255,11 @@ pub(in crate::commands) struct Limits {
     )]
     pub(in crate::commands) max_concurrent_requests: u32,
 
-    /// Connections open at a time; one more waits until another closes
+    /// Connections open at a time
+    ///
+    /// When all places are taken, a new connection takes the place of an idle one, of the client
+    /// address that holds the most. Where none is idle, it takes the place of the oldest connection
+    /// of an address that holds more than its share, or waits.
     #[arg(
         long,
         env = "PERF_TRACKING_MAX_CONNECTIONS",
@@ -301,6 +331,21 @@ pub(in crate::commands) struct ServeArgs {
     )]
     pub(in crate::commands) cors_origins: Vec<Origin>,
 
+    /// Address or network of a proxy in front of the service, such as 10.0.0.0/8; repeatable, or
+    /// commas between
+    ///
+    /// Requests from there are counted for the client that the proxy names in `Forwarded` or
+    /// `X-Forwarded-For`. From anywhere else these headers are ignored.
+    #[arg(
+        long = "trusted-proxy",
+        env = "PERF_TRACKING_TRUSTED_PROXY",
+        value_name = "CIDR",
+        value_delimiter = ',',
+        value_parser = parse_network,
+        help_heading = CLIENTS
+    )]
+    pub(in crate::commands) trusted_proxies: Vec<IpNet>,
+
     #[command(flatten)]
     pub(in crate::commands) limits: Limits,
 }
@@ -346,6 +391,8 @@ pub(in crate::commands) struct ServeSettings {
     pub(in crate::commands) public_read: bool,
     /// The web origins whose pages may call.
     pub(in crate::commands) cors_origins: Vec<Origin>,
+    /// The proxies whose word is taken for who the client is.
+    pub(in crate::commands) trusted_proxies: Vec<IpNet>,
     /// The limits.
     pub(in crate::commands) limits: Limits,
 }
@@ -439,6 +486,7 @@ impl TryFrom<ServeArgs> for ServeSettings {
             data_dir: args.data.data_dir,
             public_read: args.public_read,
             cors_origins: args.cors_origins,
+            trusted_proxies: args.trusted_proxies,
             limits: args.limits,
         })
     }

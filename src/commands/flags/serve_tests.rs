@@ -39,7 +39,10 @@ fn the_defaults_are_as_designed() {
     assert!(!settings.public_read);
     assert!(settings.cors_origins.is_empty());
     assert_eq!(settings.limits.max_body.get(), 4 << 20);
+    assert!(settings.trusted_proxies.is_empty());
+    assert_eq!(settings.limits.max_memory.get(), 256 << 20);
     assert_eq!(settings.limits.request_timeout, Duration::from_secs(30));
+    assert_eq!(settings.limits.answer_timeout, Duration::from_secs(60));
     assert_eq!(settings.limits.max_concurrent_requests, 256);
     assert_eq!(settings.limits.max_connections, 1024);
     assert_eq!(settings.limits.shutdown_grace, Duration::from_secs(30));
@@ -53,10 +56,17 @@ fn lists_are_repeated_or_split_at_commas() {
         "--token-public-key=k1=a.pem,k2=b.pem",
         "--cors-origin=https://a.example",
         "--cors-origin=http://localhost:3000",
+        "--trusted-proxy=10.1.2.3/8,::1",
     ]);
     let former: Vec<_> = settings.tokens.former_secrets;
     assert_eq!(former, ["a", "b", "c"].map(PathBuf::from));
     assert_eq!(settings.tokens.public_keys.len(), 2);
+    let proxies: Vec<String> = settings
+        .trusted_proxies
+        .iter()
+        .map(IpNet::to_string)
+        .collect();
+    assert_eq!(proxies, ["10.0.0.0/8", "::1/128"]);
     let origins: Vec<_> = settings.cors_origins.iter().map(Origin::as_str).collect();
     assert_eq!(origins, ["https://a.example", "http://localhost:3000"]);
 }
@@ -74,6 +84,8 @@ fn a_wrong_value_is_refused_with_its_flag_its_value_and_the_fix() {
         ("--max-body-bytes", "0", "4MiB"),
         ("--max-body-bytes", "99999999999999999999", "1GiB"),
         ("--max-concurrent-requests", "many", "digit"),
+        ("--max-memory", "1MiB", "at least 64MiB"),
+        ("--trusted-proxy", "proxy.example.org", "10.0.0.0/8"),
         ("--token-public-key", "ci.pem", "ci-2026=/etc"),
         ("--cors-origin", "*", "no wildcard"),
         ("--cors-origin", "https://a.example/", "`https://a.example`"),

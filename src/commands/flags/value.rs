@@ -1,8 +1,10 @@
 //! Values of settings that clap has no type for.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::str::FromStr;
 use std::time::Duration;
+
+use ipnet::IpNet;
 
 /// A number of bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -39,6 +41,24 @@ impl FromStr for ByteCount {
             _ => Err("write a number of bytes from 1 to 1GiB, such as 4194304 or 4MiB"),
         }
     }
+}
+
+/// Less would leave no room for one large upload beside one large read.
+const MIN_MEMORY: usize = 64 << 20;
+
+pub(in crate::commands) fn parse_memory(text: &str) -> Result<ByteCount, &'static str> {
+    match text.parse::<ByteCount>()? {
+        count if count.get() >= MIN_MEMORY => Ok(count),
+        _ => Err("write at least 64MiB, such as 256MiB"),
+    }
+}
+
+/// An address alone is the network of this one address.
+pub(in crate::commands) fn parse_network(text: &str) -> Result<IpNet, &'static str> {
+    let address = text.parse::<IpAddr>().map(IpNet::from);
+    address
+        .or_else(|_| text.parse().map(|network: IpNet| network.trunc()))
+        .map_err(|_| "write an address or a network, such as 10.0.0.7 or 10.0.0.0/8")
 }
 
 /// A duration as people write it: `30s`, `5m`, `90d`.
