@@ -12,6 +12,7 @@ mod support;
 mod branch;
 mod comment;
 mod condition;
+mod first_minute;
 mod github;
 mod gitlab;
 mod project;
