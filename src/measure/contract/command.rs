@@ -1,4 +1,4 @@
-//! Runs a program of the machine and takes what it says.
+//! Runs a command of this machine and captures its output.
 
 use std::ffi::{OsStr, OsString};
 use std::process::Stdio;
@@ -8,17 +8,17 @@ use tokio::process;
 
 use super::failure::Reason;
 
-/// The lines of what a failed command said that a person is shown.
+/// How many lines of a failed command's output a person is shown.
 const SHOWN_LINES: usize = 20;
 
-/// A command, to be run once.
+/// A command that is run once.
 pub(super) struct Command {
     words: Vec<OsString>,
     variables: Vec<(&'static str, String)>,
     limit: Option<Duration>,
 }
 
-/// What a command that ended said.
+/// The output of a command that has ended.
 pub(super) struct Said {
     pub(super) succeeded: bool,
     pub(super) stdout: String,
@@ -45,16 +45,16 @@ impl Command {
         self
     }
 
-    /// Ends it when it takes longer.
+    /// Kills the command when it takes longer than `limit`.
     pub(super) fn limit(mut self, limit: Duration) -> Self {
         self.limit = Some(limit);
         self
     }
 
-    /// Runs it to its end, whichever that is. Dropping the future kills it.
+    /// Runs the command until it exits, with any exit code. Dropping the future kills it.
     ///
     /// # Errors
-    /// That it could not be started, or took longer than its limit.
+    /// The command could not be started, or took longer than its limit.
     pub(super) async fn run(&self) -> Result<Said, Reason> {
         let (program, args) = self
             .words
@@ -65,7 +65,7 @@ impl Command {
             .args(args)
             .envs(self.variables.iter().map(|(name, value)| (name, value)))
             .stdin(Stdio::null())
-            // Ctrl-C is for the runner alone: it ends what it started in its own order.
+            // Ctrl-C must reach the runner only, which then stops its children in order.
             .process_group(0)
             .kill_on_drop(true);
         let output = async { Ok(command.output().await) };
@@ -86,10 +86,10 @@ impl Command {
         })
     }
 
-    /// What it printed on standard output, if it succeeded.
+    /// Runs the command and returns its standard output, if it succeeded.
     ///
     /// # Errors
-    /// As [`Command::run`]; or that it failed, with the end of what it said.
+    /// As [`Command::run`]; or the command failed, with the last lines of its output.
     pub(super) async fn output(&self) -> Result<String, Reason> {
         let said = self.run().await?;
         if said.succeeded {
@@ -106,7 +106,7 @@ impl Command {
         }
     }
 
-    /// As one would type it.
+    /// The command line, as one would type it.
     pub(super) fn shown(&self) -> String {
         let words: Vec<String> = self
             .words
@@ -121,7 +121,7 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// The last lines that say something, as a terminal may have them.
+/// The last lines that are not empty, made safe for a terminal.
 pub(super) fn last_lines(text: &str, count: usize) -> Vec<String> {
     let lines: Vec<String> = text
         .lines()

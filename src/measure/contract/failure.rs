@@ -1,4 +1,4 @@
-//! Why a measurement gave no numbers.
+//! The reasons for which a measurement gave no numbers.
 
 use std::fmt;
 use std::time::Duration;
@@ -8,16 +8,16 @@ use thiserror::Error;
 use super::Step;
 use crate::measure::valgrind::Tool;
 
-/// A reason, where it was met, and what the server said last.
+/// A failed measurement: the reason, the pass, and the end of the server's log.
 #[derive(Debug, Error)]
 pub struct Failure {
-    /// In which pass; `None` before the first.
+    /// The pass that failed; `None` before the first pass.
     pub pass: Option<Tool>,
-    /// Why.
+    /// The reason.
     pub reason: Reason,
-    /// The last lines of the server's log, oldest first; empty where there was no server.
+    /// The last lines of the server's log, oldest first. Empty if no server was started.
     pub server_log: Vec<String>,
-    /// What could not be removed, and how to; empty where nothing is left.
+    /// What could not be removed, and how to remove it. Empty if nothing is left.
     pub left: Vec<String>,
 }
 
@@ -51,19 +51,19 @@ impl fmt::Display for Failure {
     }
 }
 
-/// Why there are no numbers.
+/// The reason for which there are no numbers.
 #[derive(Debug, Error)]
 pub enum Reason {
-    /// No container engine answers, or has compose.
+    /// No container engine with compose answers.
     #[error("no container engine can be used:\n{0}")]
     NoEngine(String),
-    /// The signals that end a process cannot be taken.
+    /// The handlers for SIGINT and SIGTERM cannot be installed.
     #[error("signals cannot be waited for: {0}")]
     NoSignals(std::io::Error),
-    /// An image is missing, or made of another server.
+    /// An image is missing, or was built from another server.
     #[error("{0}")]
     Images(String),
-    /// A compose file is not there.
+    /// A compose file is missing.
     #[error(
         "{file} cannot be read; `compose` in the contract names the folder that it is in: {error}"
     )]
@@ -76,25 +76,25 @@ pub enum Reason {
     /// A command of the engine failed.
     #[error("`{command}` {outcome}{}", after_colon(.said))]
     Command {
-        /// As one would type it.
+        /// The command line, as one would type it.
         command: String,
-        /// `ended with 1`.
+        /// How it ended, such as `ended with 1`.
         outcome: String,
-        /// The end of what it said.
+        /// The last lines of its output.
         said: String,
     },
-    /// The compose file has no such service.
+    /// The compose file does not define this service.
     #[error("no container of the service `{0}` was started; the compose file must have it")]
     NoService(&'static str),
-    /// The server ended by itself.
+    /// The server exited by itself.
     #[error("the server ended with {code} while this was done: {}", .step.words())]
     ServerEnded {
-        /// Its exit code.
+        /// The exit code.
         code: i64,
-        /// During what.
+        /// The step during which it exited.
         step: Step,
     },
-    /// The load generator ended by itself.
+    /// The load generator exited by itself.
     #[error(
         "the load generator ended with {0}; its image must be built from Containerfile.load, and the compose file \
         must not override what it runs"
@@ -106,22 +106,22 @@ pub enum Reason {
         .limit.as_secs()
     )]
     NeverReady {
-        /// What it was given.
+        /// The time limit.
         limit: Duration,
-        /// What the load generator met last when it asked.
+        /// The last error that the load generator got from the server.
         said: String,
     },
-    /// The server did not end in time after SIGTERM.
+    /// The server did not exit in time after SIGTERM.
     #[error(
         "the server was killed before it wrote its file: it did not stop within {} s, of which \
         `stop_seconds` of the contract gives it more, or the machine ran out of memory",
         .0.as_secs()
     )]
     NeverStopped(Duration),
-    /// sysbench did something else than the contract says.
+    /// sysbench did other work than the contract says.
     #[error("sysbench did not do what the contract says: {0}")]
     OtherLoad(String),
-    /// What the runner in the load generator printed is no document.
+    /// The runner in the load generator printed something that is not a document.
     #[error("the runner in the load generator gave no document: {0}; build its image anew")]
     NoDocument(String),
     /// What the engine printed does not say whether a container runs.
@@ -130,10 +130,10 @@ pub enum Reason {
          its version"
     )]
     UnreadableState(String),
-    /// A signal.
+    /// A signal ended the measurement.
     #[error("stopped by {0}; nothing was written")]
     Stopped(&'static str),
-    /// There are numbers, but something could not be removed.
+    /// The measurement succeeded, but a container, network or volume could not be removed.
     #[error("something that was started could not be removed; nothing was written")]
     Left,
 }

@@ -1,4 +1,4 @@
-//! Whether the images are there, and made of the server that the contract names.
+//! Checks that the images exist and were built from the server that the contract names.
 
 use std::path::Path;
 
@@ -8,10 +8,10 @@ use super::engine::{ANSWER, Tools};
 use super::failure::Reason;
 use crate::measure::valgrind::Tool;
 
-/// What the measured images say of the program that they start.
+/// The label in which a measured image names the program that it starts.
 const PROGRAM_LABEL: &str = "perf-tracking.server";
 
-/// Nothing is pulled: whatever is measured was built here, on purpose.
+/// Checks the images. Nothing is pulled, because a measured image is always built on purpose.
 pub(super) async fn check(contract: &Contract, folder: &Path, tools: &Tools) -> Result<(), Reason> {
     let server = &contract.server;
     let Some(base) = layers(tools, &server.image).await? else {
@@ -78,7 +78,7 @@ async fn other_program(
     Ok((found != program).then(fault))
 }
 
-/// The layers of an image, the lowest first; `None` where there is no such image.
+/// The layers of an image, lowest first. `None` if there is no such image.
 async fn layers(tools: &Tools, image: &str) -> Result<Option<Vec<String>>, Reason> {
     let template = "{{range .RootFS.Layers}}{{println .}}{{end}}";
     let found = inspect(tools, image, template).await?;

@@ -1,4 +1,4 @@
-//! What sysbench is told, whether it did it, and how a server shows that it is ready.
+//! The arguments of sysbench, the check of its report, and the check that a server is ready.
 
 use std::io::{self, Read as _};
 use std::net::{TcpStream, ToSocketAddrs as _};
@@ -8,15 +8,15 @@ use super::config::Load;
 use crate::collect;
 use crate::domain::Metric;
 
-/// As the measured images make it.
+/// The schema that the measured images create.
 const ACCOUNT: &str = "sbtest";
-/// As the compose files call it.
+/// The server's host name in the compose files.
 pub(super) const SERVER: &str = "server";
-/// A server under valgrind takes its time to greet.
+/// A server under valgrind takes long to send its greeting.
 const GREETING: Duration = Duration::from_secs(15);
 
 impl Load {
-    /// The words of a call of sysbench; `what` is `prepare` or `run`.
+    /// The command line of sysbench. `what` is `prepare` or `run`.
     pub(super) fn command(&self, what: &str) -> Vec<String> {
         let prepared = if self.prepared_statements {
             "auto"
@@ -32,7 +32,7 @@ impl Load {
             format!("--db-ps-mode={prepared}"),
             format!("--threads={}", self.threads),
             format!("--events={}", self.events),
-            // The events end it, not the clock, which runs fast beside valgrind.
+            // The number of events ends the run. A time limit would end it too early under valgrind.
             "--time=0".to_owned(),
             format!("--tables={}", self.tables),
             format!("--table-size={}", self.table_size),
@@ -42,10 +42,10 @@ impl Load {
         words
     }
 
-    /// Whether a report of sysbench says that it did this.
+    /// Checks that a report of sysbench shows the work that the contract asks for.
     ///
     /// # Errors
-    /// What it says instead.
+    /// What the report says instead.
     pub(super) fn check(&self, report: &str) -> Result<(), String> {
         let read = collect::read_sysbench(report).map_err(|error| format!("its report {error}"))?;
         let expected = [
@@ -75,10 +75,10 @@ fn find<'m>(metrics: &'m [Metric], key: &str) -> Option<&'m Metric> {
         .find(|metric| metric.name.metric_key.as_str() == key)
 }
 
-/// Asks once whether a server greets as MySQL's protocol wants it: whether it can serve.
+/// Connects once and checks that the server sends a greeting of MySQL's protocol.
 ///
 /// # Errors
-/// What happened instead.
+/// What the server did instead.
 pub fn greets(address: &str) -> io::Result<()> {
     let mut last = io::Error::new(io::ErrorKind::NotFound, "the name has no address");
     for address in address.to_socket_addrs()? {

@@ -1,10 +1,10 @@
-//! Measures a server under a load, as a committed contract says: once under callgrind, once under
-//! massif, each time from the same start.
+//! Measures a server under a load, as a committed contract says: once under callgrind and once under
+//! massif, each time from the same initial state.
 //!
-//! [`Contract`] is what a file says, [`Tools`] the container engine, and [`measure()`] the way from one
-//! to numbers. A pass is a project of compose with a name of its own: the measured server and the
-//! load generator on a network that leads nowhere, and a folder that both see. The runner in the
-//! load generator reads what valgrind left there, so that no file has to leave the containers.
+//! [`Contract`] is the parsed file, [`Tools`] is the container engine, and [`measure()`] runs both
+//! passes. A pass is a compose project with a unique name: the measured server and the load generator
+//! share an internal network and a folder. The runner in the load generator reads valgrind's files in
+//! that folder, so no file has to leave the containers.
 //!
 //! | step | callgrind | massif |
 //! | --- | --- | --- |
@@ -15,7 +15,7 @@
 //! | write the counters | unless the whole process counts | |
 //! | stop the server, so that it writes its file | yes | yes |
 //!
-//! Whatever happens, nothing of a project is left: see [`Failure`].
+//! However a measurement ends, its containers, network and volume are removed; see [`Failure`].
 
 mod command;
 mod config;
@@ -38,17 +38,17 @@ pub use engine::{Engine, Tools};
 pub use failure::{Failure, Reason};
 pub use load::greets;
 
-/// A pass for each tool, in this order.
+/// The tools, one pass each, in this order.
 pub const PASSES: [Tool; 2] = [Tool::Callgrind, Tool::Massif];
 
-/// What is being done.
+/// A step of a pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     /// Containers are started.
     Start,
     /// The server starts, which takes long under valgrind.
     Ready,
-    /// Its program and its plugins are put where their size can be read.
+    /// The server's program and plugins are copied to where their sizes can be read.
     Sizes,
     /// sysbench makes its tables.
     Prepare,
@@ -60,9 +60,9 @@ pub enum Step {
     Dump,
     /// The server stops, and writes its file.
     Stop,
-    /// What the tool left is read.
+    /// The tool's files are read.
     Read,
-    /// All that was started is removed.
+    /// The project is removed.
     Clean,
 }
 
@@ -84,26 +84,27 @@ impl Step {
     }
 }
 
-/// How far a measurement is: a step began (`elapsed` is zero), or goes on since `elapsed`.
+/// The progress of a measurement: a step has begun (`elapsed` is zero), or has been going on for `elapsed`.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress<'p> {
-    /// Of which pass.
+    /// The pass.
     pub pass: Tool,
-    /// The name of all that it starts.
+    /// The name of the compose project.
     pub project: &'p str,
-    /// What is being done.
+    /// The step.
     pub step: Step,
-    /// For how long.
+    /// How long the step has been going on.
     pub elapsed: Duration,
 }
 
-/// Who is told how a measurement goes.
+/// The function that progress is reported to.
 pub type Observer<'a> = &'a (dyn Fn(Progress<'_>) + Send + Sync);
 
-/// Both passes of a contract; `folder` is what its paths are relative to.
+/// Runs both passes of a contract. The contract's paths are relative to `folder`.
 ///
 /// # Errors
-/// Why there are no numbers. Nothing that was started is left then either, unless the failure says so.
+/// The reason for which there are no numbers. The containers are removed in that case too, unless the
+/// failure lists what could not be removed.
 pub async fn measure(
     contract: &Contract,
     folder: &Path,
@@ -111,10 +112,10 @@ pub async fn measure(
     tools: &Tools,
     observer: Observer<'_>,
 ) -> Result<Document, Failure> {
-    // From here on a signal ends nothing before all is cleaned up.
+    // From here on a signal takes effect only after everything is cleaned up.
     let mut signals = Signals::take().map_err(Reason::NoSignals)?;
     let folder = folder.join(&contract.compose);
-    // What the second pass lacks is known before the first.
+    // Check the inputs of the second pass before the first one starts.
     for pass in PASSES {
         let file = pass::compose_file(&folder, pass);
         if let Err(error) = std::fs::File::open(&file) {
@@ -149,7 +150,7 @@ pub async fn measure(
 mod tests {
     use super::*;
 
-    /// What a fork would sum twice is nothing here: a server is one process.
+    /// A server is one process, so no count of a fork is summed twice.
     #[test]
     fn a_server_is_counted_as_a_program_is() {
         let container_file = include_str!("../../../deploy/measure/Containerfile.callgrind");

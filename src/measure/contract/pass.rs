@@ -1,4 +1,4 @@
-//! One pass: from nothing, over a server under a load, to numbers and to nothing again.
+//! One pass: starts the server and the load, reads the numbers, and removes everything again.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -18,18 +18,18 @@ use crate::signals::Signals;
 
 /// The folder that the server and the load generator share.
 const SHARED: &str = "/measured";
-/// Where the runner in the load generator finds the copies whose size counts.
+/// The folder with the copied binaries, whose sizes the runner reads.
 const SIZES: &str = "/measured/sizes";
-/// The pause between two looks at a server.
+/// The pause between two checks of a server.
 const PAUSE: Duration = Duration::from_secs(1);
-/// How often a long step is told of.
+/// How often a long step reports its progress.
 const TELL: Duration = Duration::from_secs(10);
-/// What the engine takes to notice that a container has ended.
+/// The time that the engine may need to notice that a container has exited.
 const NOTICE: Duration = Duration::from_secs(5);
-/// SIGKILL, as the engine's `stop` ends a container that does not end by itself.
+/// The exit code after SIGKILL, which the engine's `stop` sends to a container that does not exit.
 const KILLED: i64 = 137;
 
-/// What a pass needs to know.
+/// The inputs of a pass.
 pub(super) struct Run<'a> {
     pub(super) pass: Tool,
     pub(super) contract: &'a Contract,
@@ -48,7 +48,7 @@ struct Started<'a> {
 }
 
 impl Run<'_> {
-    /// The numbers of this pass; removes what it started, however it ends.
+    /// Runs the pass and returns its numbers. Removes what it started, however it ends.
     pub(super) async fn measure(
         &self,
         folder: &Path,
@@ -56,7 +56,7 @@ impl Run<'_> {
     ) -> Result<Vec<Metric>, Failure> {
         let file = compose_file(folder, self.pass);
         let project = Project::new(self.pass, file, &self.contract.images, self.tools);
-        // Not cut short by a signal: what compose is about to make could not be removed yet.
+        // A signal must not cut this short: what compose is about to create could not be removed yet.
         let outcome = match self.told(&project, Step::Start, project.up()).await {
             Err(error) => Err(error),
             Ok(()) => tokio::select! {
@@ -109,12 +109,12 @@ impl Run<'_> {
         started.read().await
     }
 
-    /// massif cannot be asked to forget what it saw.
+    /// massif cannot be told to start counting again.
     fn counts_load(&self) -> bool {
         self.pass == Tool::Callgrind && self.contract.count == Count::Load
     }
 
-    /// Does `work`, and tells that it began and goes on.
+    /// Does `work`, and reports that it began and that it goes on.
     async fn told<T>(&self, project: &Project<'_>, step: Step, work: impl Future<Output = T>) -> T {
         let began = Instant::now();
         let tell = |elapsed| {
@@ -159,8 +159,8 @@ impl Started<'_> {
         self.while_both_run(Step::Ready, answers).await
     }
 
-    /// Does `work`, unless a container ends before. Where it failed because one ended, that is the
-    /// reason.
+    /// Does `work`, unless a container exits first. If the work failed because a container exited,
+    /// the exit is the reason that is told.
     async fn while_both_run<T>(
         &self,
         step: Step,
@@ -183,7 +183,7 @@ impl Started<'_> {
         }
     }
 
-    /// Ends once one of the two containers has.
+    /// Returns once one of the two containers has exited.
     async fn ended(&self, step: Step) -> Reason {
         loop {
             match self.project.state(&self.server).await {
@@ -199,7 +199,7 @@ impl Started<'_> {
         }
     }
 
-    /// A copy that the load generator can read; the binaries themselves are in the server's image.
+    /// Copies the binaries out of the server's image, to where the load generator can read them.
     async fn copy_sizes(&self) -> Result<(), Reason> {
         let Some(sizes) = &self.run.contract.sizes else {
             return Ok(());
@@ -216,13 +216,13 @@ impl Started<'_> {
         self.while_both_run(Step::Sizes, copied).await
     }
 
-    /// What sysbench prints.
+    /// Runs sysbench and returns its report.
     async fn sysbench(&self, step: Step, words: &[String]) -> Result<String, Reason> {
         let command = self.project.exec(&self.load).args(words);
         self.while_both_run(step, command.output()).await
     }
 
-    /// Tells callgrind something. Its own `callgrind_control` wants Perl, which the image has not.
+    /// Sends callgrind a command. Its own `callgrind_control` needs Perl, which the image lacks.
     async fn vgdb(&self, step: Step, command: &str) -> Result<(), Reason> {
         let command = self.project.exec(&self.server).args(["vgdb", command]);
         let told = async { command.output().await.map(drop) };
@@ -232,7 +232,7 @@ impl Started<'_> {
     async fn stop(&self) -> Result<(), Reason> {
         let limit = self.run.contract.server.stop;
         let stopped = async {
-            // One that has ended before was not stopped, whatever its exit code.
+            // A server that exited before was not stopped by us, whatever its exit code.
             if let State::Ended(code) = self.project.state(&self.server).await? {
                 return Err(Reason::ServerEnded {
                     code,
@@ -264,7 +264,8 @@ impl Started<'_> {
         parse(&text)
     }
 
-    /// The runner in the load generator makes a document of what it finds. Patterns are for its shell.
+    /// Lets the runner in the load generator make a document of the files. Its shell expands the
+    /// patterns.
     fn reading(&self) -> String {
         let document = self.run.document;
         let mut script = format!(
@@ -276,7 +277,7 @@ impl Started<'_> {
         );
         match self.run.pass {
             Tool::Massif => script.push_str(&format!(" --massif {SHARED}/massif.out")),
-            // The first part is what was dumped: later ones have what came after the load.
+            // The first part is the dump of the load. Later parts hold what came after it.
             Tool::Callgrind if self.run.counts_load() => {
                 script.push_str(&format!(
                     " --callgrind {SHARED}/callgrind.out.1 --callgrind-some-parts"
@@ -300,7 +301,7 @@ pub(super) fn compose_file(folder: &Path, pass: Tool) -> PathBuf {
     folder.join(format!("{}.yaml", pass.name()))
 }
 
-/// For use between a shell's single quotes.
+/// Escapes `text` for use between a shell's single quotes.
 fn quoted(text: &str) -> String {
     text.replace('\'', "'\\''")
 }

@@ -1,4 +1,4 @@
-//! A project of compose: started, looked into, and removed to the last volume.
+//! A compose project: starts it, inspects it, and removes all of it, volumes included.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -12,17 +12,17 @@ use super::failure::Reason;
 use crate::measure::valgrind::Tool;
 use crate::terminal::tame;
 
-/// Both docker's and podman's compose put these on what they make.
+/// The labels that both docker's and podman's compose put on what they create.
 const PROJECT_LABEL: &str = "com.docker.compose.project";
 const SERVICE_LABEL: &str = "com.docker.compose.service";
-/// The variables of the compose files.
+/// The environment variables that the compose files use.
 const SERVER_IMAGE: &str = "MEASURED_SERVER_IMAGE";
 const LOAD_IMAGE: &str = "LOAD_IMAGE";
-/// Far longer than an engine takes to start or to remove two containers.
+/// A limit far above the time that an engine needs to start or to remove two containers.
 const LIMIT: Duration = Duration::from_secs(180);
 const LOG_LINES: usize = 20;
 
-/// The services of the compose files.
+/// A service of the compose files.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Service {
     Server,
@@ -38,7 +38,7 @@ impl Service {
     }
 }
 
-/// Containers, a network and a volume under a name that nothing else has.
+/// Two containers, a network and a volume under a unique name.
 pub(super) struct Project<'t> {
     name: String,
     file: PathBuf,
@@ -46,7 +46,7 @@ pub(super) struct Project<'t> {
     tools: &'t Tools,
 }
 
-/// How a container is.
+/// The state of a container.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
     Running,
@@ -81,12 +81,12 @@ impl<'t> Project<'t> {
         }
     }
 
-    /// What its containers, its network and its volume are called by.
+    /// The name that its containers, its network and its volume share.
     pub(super) fn name(&self) -> &str {
         &self.name
     }
 
-    /// Starts all; that a container ends at once is no error yet.
+    /// Starts the containers. A container that exits at once is not an error here.
     pub(super) async fn up(&self) -> Result<(), Reason> {
         let command = self.compose().args(["up", "--detach"]);
         command.limit(LIMIT).output().await.map(drop)
@@ -113,7 +113,7 @@ impl<'t> Project<'t> {
             .ok_or(Reason::NoService(service.name()))
     }
 
-    /// What the engine has of one kind: `ps`, or `network ls` and `volume ls`.
+    /// Lists the project's objects of one kind: `ps`, `network ls` or `volume ls`.
     async fn list(&self, kind: &str, args: &[&str]) -> Result<Vec<String>, Reason> {
         let of_project = format!("label={PROJECT_LABEL}={}", self.name);
         let command = self
@@ -136,7 +136,7 @@ impl<'t> Project<'t> {
         State::parse(&state).ok_or_else(|| Reason::UnreadableState(tame(state.trim())))
     }
 
-    /// A command in a container.
+    /// Runs a command in a container.
     pub(super) fn exec(&self, container: &str) -> Command {
         self.tools.engine().args(["exec", container])
     }
@@ -151,7 +151,7 @@ impl<'t> Project<'t> {
         command.limit(limit + LIMIT).output().await.map(drop)
     }
 
-    /// The last lines of the server's log; empty where there is none.
+    /// The last lines of the server's log. Empty if there is none.
     pub(super) async fn server_log(&self) -> Vec<String> {
         let Ok(container) = self.container(Service::Server).await else {
             return Vec::new();
@@ -167,10 +167,10 @@ impl<'t> Project<'t> {
         }
     }
 
-    /// Removes all of the project, also what a compose that failed half way has left; answers what
-    /// is there still, and how to remove it.
+    /// Removes the whole project, even after compose failed half way. Returns what could not be
+    /// removed, and how to remove it.
     pub(super) async fn remove(&self) -> Vec<String> {
-        // A file that compose cannot read cannot be taken down either; the engine still knows.
+        // Compose cannot take down a project whose file it cannot read, so the engine is asked.
         let down = self.compose().args(["down", "--volumes", "--timeout", "1"]);
         let _ = down.limit(LIMIT).run().await;
         let engine = self.tools.engine;
