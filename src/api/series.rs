@@ -7,11 +7,15 @@ use super::MetricValue;
 use crate::domain::{Arch, Branch, DimKey, Distro, MetricKey, Repo, RunDate, Workload};
 use crate::store::{SeriesMetric, SeriesSummary};
 
-/// Every series.
+/// Some series.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct SeriesAnswer {
     /// The series, ordered by workload, branch, architecture and distribution.
     pub series: Vec<SeriesBody>,
+    /// The `cursor` of the next page, if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub next: Option<String>,
 }
 
 /// A series and what it holds.
@@ -33,7 +37,8 @@ pub struct SeriesBody {
     pub first_run_date: RunDate,
     /// The newest run's date.
     pub last_run_date: RunDate,
-    /// The metrics that it ever had, ordered by name.
+    /// The metrics that it ever had, ordered by name. Where they do not fit on one page, the series
+    /// stands on the next page again, with the rest of them.
     pub metrics: Vec<SeriesMetricBody>,
 }
 

@@ -56,6 +56,11 @@ impl RunDate {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DateBound(NaiveDateTime);
 
+impl RunDate {
+    /// The last date that a run can have.
+    pub const LATEST: Self = Self(END);
+}
+
 impl DateBound {
     /// The last second before the bound, without a zone: `run_date > this` is on or after the bound.
     pub fn last_second_before(self) -> NaiveDateTime {

@@ -7,27 +7,66 @@ use std::collections::BTreeMap;
 
 use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::params;
-use crate::domain::RunDate;
-use crate::store::{HistoryCursor, MetricPrint, Position};
+use crate::domain::{DimKey, MetricKey, MetricName, RunDate, Series};
+use crate::store::{HistoryCursor, MetricPrint, NameRange, Position, SeriesPlace};
 
 /// What the text of a cursor holds.
+trait Content: Serialize + DeserializeOwned {
+    /// A print of the question.
+    fn question(&self) -> &str;
+}
+
+/// A place in a history, or in a list of runs.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Content {
-    /// A print of the question.
+struct HistoryPlace {
     q: String,
-    /// The place.
-    p: Place,
+    /// Where most metrics go on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    p: Option<Place>,
     /// Older places, each with the prints of the metrics that go on from there, one after another.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     o: Vec<(Place, String)>,
+    /// The metrics that are read now lie after this one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    f: Option<Name>,
+    /// The last of the metrics that are read now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    u: Option<Name>,
+}
+
+/// A place in a list of series.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ListPlace {
+    q: String,
+    /// The series.
+    s: Series,
+    /// The last metric of it that was listed, if there are more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    m: Option<Name>,
+}
+
+impl Content for HistoryPlace {
+    fn question(&self) -> &str {
+        &self.q
+    }
+}
+
+impl Content for ListPlace {
+    fn question(&self) -> &str {
+        &self.q
+    }
 }
 
 type Place = (RunDate, i64);
+
+type Name = (MetricKey, DimKey);
 
 /// Why a text is not the cursor of this question.
 #[derive(Debug, thiserror::Error)]
@@ -59,7 +98,34 @@ fn position((run_date, run_id): Place) -> Position {
     Position { run_date, run_id }
 }
 
-/// The text of a page's end.
+fn name((metric_key, dim_key): Name) -> MetricName {
+    MetricName {
+        metric_key,
+        dim_key,
+    }
+}
+
+fn pair(name: &MetricName) -> Name {
+    (name.metric_key.clone(), name.dim_key.clone())
+}
+
+fn write(content: &impl Content) -> String {
+    let json = serde_json::to_vec(content).expect("texts, dates and numbers have a JSON form");
+    BASE64_URL_SAFE_NO_PAD.encode(json)
+}
+
+fn read<T: Content>(text: &str, question: &str) -> Result<T, CursorError> {
+    let json = BASE64_URL_SAFE_NO_PAD
+        .decode(text)
+        .map_err(|_| CursorError::Format)?;
+    let content: T = serde_json::from_slice(&json).map_err(|_| CursorError::Format)?;
+    if content.question() != question {
+        return Err(CursorError::OtherQuestion);
+    }
+    Ok(content)
+}
+
+/// The text of the end of a page of history.
 pub(super) fn encode(cursor: &HistoryCursor, question: String) -> String {
     let mut older: BTreeMap<Position, Vec<u8>> = BTreeMap::new();
     for (print, &at) in &cursor.older {
@@ -68,24 +134,18 @@ pub(super) fn encode(cursor: &HistoryCursor, question: String) -> String {
     let older = older
         .into_iter()
         .map(|(at, prints)| (place(at), BASE64_URL_SAFE_NO_PAD.encode(prints)));
-    let content = Content {
+    write(&HistoryPlace {
         q: question,
-        p: place(cursor.rest),
+        p: cursor.rest.map(place),
         o: older.collect(),
-    };
-    let json = serde_json::to_vec(&content).expect("texts, dates and numbers have a JSON form");
-    BASE64_URL_SAFE_NO_PAD.encode(json)
+        f: cursor.part.after.as_ref().map(pair),
+        u: cursor.part.upto.as_ref().map(pair),
+    })
 }
 
-/// The page's end that `text` stands for.
+/// The end of a page of history that `text` stands for.
 pub(super) fn decode(text: &str, question: &str) -> Result<HistoryCursor, CursorError> {
-    let json = BASE64_URL_SAFE_NO_PAD
-        .decode(text)
-        .map_err(|_| CursorError::Format)?;
-    let content: Content = serde_json::from_slice(&json).map_err(|_| CursorError::Format)?;
-    if content.q != question {
-        return Err(CursorError::OtherQuestion);
-    }
+    let content: HistoryPlace = read(text, question)?;
     let mut older = BTreeMap::new();
     for (at, prints) in content.o {
         let prints = BASE64_URL_SAFE_NO_PAD
@@ -101,7 +161,11 @@ pub(super) fn decode(text: &str, question: &str) -> Result<HistoryCursor, Cursor
         );
     }
     Ok(HistoryCursor {
-        rest: position(content.p),
+        part: NameRange {
+            after: content.f.map(name),
+            upto: content.u.map(name),
+        },
+        rest: content.p.map(position),
         older,
     })
 }
@@ -109,10 +173,33 @@ pub(super) fn decode(text: &str, question: &str) -> Result<HistoryCursor, Cursor
 /// The text of the end of a page of runs.
 pub(super) fn encode_position(at: Position, question: String) -> String {
     let cursor = HistoryCursor {
-        rest: at,
-        older: BTreeMap::new(),
+        rest: Some(at),
+        ..HistoryCursor::default()
     };
     encode(&cursor, question)
+}
+
+/// The end of a page of runs that `text` stands for.
+pub(super) fn decode_position(text: &str, question: &str) -> Result<Position, CursorError> {
+    decode(text, question)?.rest.ok_or(CursorError::Format)
+}
+
+/// The text of the end of a page of series.
+pub(super) fn encode_series(at: &SeriesPlace, question: String) -> String {
+    write(&ListPlace {
+        q: question,
+        s: at.series.clone(),
+        m: at.metric.as_ref().map(pair),
+    })
+}
+
+/// The end of a page of series that `text` stands for.
+pub(super) fn decode_series(text: &str, question: &str) -> Result<SeriesPlace, CursorError> {
+    let content: ListPlace = read(text, question)?;
+    Ok(SeriesPlace {
+        series: content.s,
+        metric: content.m.map(name),
+    })
 }
 
 #[cfg(test)]
@@ -128,8 +215,16 @@ mod tests {
 
     #[test]
     fn a_cursor_comes_back_as_it_was() {
+        let name = |key: &str, dim: &str| MetricName {
+            metric_key: key.parse().unwrap(),
+            dim_key: dim.parse().unwrap(),
+        };
         let cursor = HistoryCursor {
-            rest: at("2026-11-30T01:02:03Z", 7),
+            part: NameRange {
+                after: Some(name("a", "")),
+                upto: Some(name("z \"é", "threads=16")),
+            },
+            rest: Some(at("2026-11-30T01:02:03Z", 7)),
             older: [
                 (MetricPrint([1; 6]), at("1970-01-01T00:00:00Z", 3)),
                 (MetricPrint([2; 6]), at("2000-01-01T00:00:00Z", i64::MAX)),

@@ -10,7 +10,7 @@ use super::params::{Params, describe};
 use super::problem::{BadQuery, Problem, Refusals};
 use super::rights::CanRead;
 use super::{AppState, cursor};
-use crate::api::{HistoryAnswer, MetricPoints};
+use crate::api::{DEFAULT_LIMIT, HistoryAnswer, MetricPoints};
 use crate::domain::{DimKey, HostClass, MetricKey, Pipeline, Repo, Series, Tag};
 use crate::store::{History, HistoryQuery, MAX_POINTS, MetricSelection, StoreError, TagFilter};
 
@@ -24,6 +24,11 @@ struct Defaults {
 /// Read windows of a series.
 ///
 /// The newest points of each metric asked for, of live runs that were promoted and succeeded.
+///
+/// A page may have fewer points of a metric than `limit`, or none, and still have a `next`: a request
+/// examines a bounded number of runs for those that pass its filters, and a question about many metrics
+/// is answered in parts, all pages of its first metrics before those of the next ones. All pages
+/// together hold every point once, those of each metric newest first.
 #[utoipa::path(
     get,
     path = "/v1/history",
@@ -51,7 +56,7 @@ pub(super) async fn history(
 
 /// Read the reference series.
 ///
-/// As the history, of reference runs from any pipeline.
+/// As the history, of reference runs from any pipeline. Its pages are those of a history.
 #[utoipa::path(
     get,
     path = "/v1/baseline",
@@ -172,7 +177,10 @@ impl IntoParams for HistoryParams {
             ),
             describe::repeatable::<DimKey>("dim_key", "Dimensions to answer for. Left out: all."),
         ]);
-        all.extend(describe::page("The most points of each metric."));
+        all.extend(describe::page(
+            "The most points of each metric.",
+            DEFAULT_LIMIT,
+        ));
         all.extend(describe::dates());
         all.extend([
             describe::of_type::<Repo>("repo", "Of this repository."),

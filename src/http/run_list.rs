@@ -11,15 +11,16 @@ use super::params::{Params, describe};
 use super::problem::{BadQuery, Problem, Refusals};
 use super::rights::CanRead;
 use super::{AppState, cursor};
-use crate::api::{RunBody, RunsAnswer};
+use crate::api::{DEFAULT_LIMIT, RunBody, RunsAnswer};
 use crate::domain::{CommitSha, HostClass, Pipeline, Repo, Tag};
 use crate::store::{Position, RunOrder, RunQuery, TagFilter};
 
 /// List runs.
 ///
 /// Newest first by date and id, failed ones included, without their metrics; or in the order in
-/// which they were stored, or whole. A page of whole runs may have fewer than `limit` though another
-/// follows.
+/// which they were stored, or whole. A page may have fewer runs than `limit`, or none, and still have a
+/// `next`: a page of whole runs ends once it holds many metrics, and a request examines a bounded
+/// number of runs for those that pass its filters.
 #[utoipa::path(
     get,
     path = "/v1/runs",
@@ -77,9 +78,7 @@ fn read_query(mut params: Params, question: &str) -> Result<(RunQuery, bool), Pr
         order: params
             .optional_with("order", read_order)
             .unwrap_or_default(),
-        after: params
-            .optional_with("cursor", |text| cursor::decode(text, question))
-            .map(|cursor| cursor.rest),
+        after: params.optional_with("cursor", |text| cursor::decode_position(text, question)),
         limit: params.limit(),
     };
     params.finish(Some((query, whole)))
@@ -107,7 +106,7 @@ impl IntoParams for RunsParams {
             "Runs of this commit.",
         )];
         all.extend(describe::series());
-        all.extend(describe::page("The most runs of a page."));
+        all.extend(describe::page("The most runs of a page.", DEFAULT_LIMIT));
         all.extend(describe::dates());
         all.extend([
             describe::of_type::<Repo>("repo", "Of this repository."),

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use rust_decimal::Decimal;
 use sea_query::{
-    DeleteStatement, InsertStatement, MysqlQueryBuilder, QueryStatementWriter, SelectStatement,
-    SqliteQueryBuilder, UpdateStatement,
+    Alias, DeleteStatement, Expr, Func, InsertStatement, IntoIden, MysqlQueryBuilder,
+    QueryStatementWriter, SelectStatement, SqliteQueryBuilder, UpdateStatement,
 };
 use sea_query_sqlx::SqlxBinder;
 use sqlx::mysql::{
@@ -371,6 +371,17 @@ impl Session {
         !matches!(self.0, Some(Connected::Sqlite(_)))
     }
 
+    /// The value that an insert has for `column` of a row that is there already, inside its
+    /// `ON CONFLICT` clause.
+    pub(super) fn incoming(&self, column: impl IntoIden) -> Expr {
+        match self.0 {
+            Some(Connected::Sqlite(_)) => Expr::col((Alias::new("excluded"), column.into_iden())),
+            _ => Func::cust("VALUES")
+                .arg(Expr::col(column.into_iden()))
+                .into(),
+        }
+    }
+
     /// Starts a transaction that reads one state of the database.
     pub(super) async fn begin_read(&mut self) -> Result<(), StoreError> {
         self.raw("BEGIN").await
@@ -433,13 +444,11 @@ impl Session {
         Ok(row.and_then(|(number,)| number))
     }
 
-    pub(super) async fn fetch_all<T>(
+    /// The rows that `statement` answers with.
+    pub(super) async fn fetch_all<T: Row>(
         &mut self,
         statement: &SelectStatement,
-    ) -> Result<Vec<T>, StoreError>
-    where
-        T: for<'r> FromRow<'r, SqliteRow> + for<'r> FromRow<'r, MySqlRow> + Send + Unpin,
-    {
+    ) -> Result<Vec<T>, StoreError> {
         match self.connected()? {
             Connected::Sqlite(connection) => {
                 let (sql, values) = statement.build_sqlx(SqliteQueryBuilder);
@@ -491,6 +500,16 @@ impl Session {
             Err(error) => Err(error),
         }
     }
+}
+
+/// A row that can be read from every engine.
+pub(super) trait Row:
+    for<'r> FromRow<'r, SqliteRow> + for<'r> FromRow<'r, MySqlRow> + Send + Unpin
+{
+}
+impl<T> Row for T where
+    T: for<'r> FromRow<'r, SqliteRow> + for<'r> FromRow<'r, MySqlRow> + Send + Unpin
+{
 }
 
 /// What writes: the three kinds of statement that change rows.

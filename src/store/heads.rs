@@ -61,6 +61,14 @@ pub enum TagFilter {
     Is(Tag),
 }
 
+impl Position {
+    /// Newer than the place of any run.
+    pub(super) const NEWEST: Self = Self {
+        run_date: RunDate::LATEST,
+        run_id: RunId::MAX,
+    };
+}
+
 impl RunHead {
     /// Where it stands.
     pub fn position(&self) -> Position {
@@ -71,8 +79,8 @@ impl RunHead {
     }
 }
 
-/// What every question about runs can be narrowed by; an absent filter is one that all runs pass.
-#[derive(Clone, Debug, Default)]
+/// The filters of a question about runs. A filter that is absent lets all runs pass.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Filter<'a> {
     pub(super) series: SeriesColumns<'a>,
     pub(super) commit_sha: Option<&'a CommitSha>,
@@ -83,17 +91,28 @@ pub(super) struct Filter<'a> {
     pub(super) succeeded: Option<bool>,
     pub(super) since: Option<DateBound>,
     pub(super) before: Option<DateBound>,
+    /// Dates from the first to the second, both included.
+    pub(super) dated: Option<(RunDate, RunDate)>,
     pub(super) after: Option<Position>,
     pub(super) stored_after: Option<RunId>,
 }
 
 /// The columns of a series, each of which a question may leave open.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct SeriesColumns<'a> {
     pub(super) workload: Option<&'a str>,
     pub(super) branch: Option<&'a str>,
     pub(super) arch: Option<&'a str>,
     pub(super) distro: Option<&'a str>,
+}
+
+impl SeriesColumns<'_> {
+    /// Whether the question is about one series.
+    pub(super) fn is_whole(&self) -> bool {
+        [self.workload, self.branch, self.arch, self.distro]
+            .iter()
+            .all(Option::is_some)
+    }
 }
 
 impl<'a> From<&'a Series> for SeriesColumns<'a> {
@@ -116,6 +135,33 @@ fn equal(column: Runs, text: Option<&str>) -> Option<Expr> {
 }
 
 impl Filter<'_> {
+    /// The filters of this that `served` does not have.
+    pub(super) fn without(&self, served: &Self) -> Self {
+        fn left<T: Copy>(own: Option<T>, served: Option<T>) -> Option<T> {
+            own.filter(|_| served.is_none())
+        }
+        Self {
+            series: SeriesColumns {
+                workload: left(self.series.workload, served.series.workload),
+                branch: left(self.series.branch, served.series.branch),
+                arch: left(self.series.arch, served.series.arch),
+                distro: left(self.series.distro, served.series.distro),
+            },
+            commit_sha: left(self.commit_sha, served.commit_sha),
+            repo: left(self.repo, served.repo),
+            host_class: left(self.host_class, served.host_class),
+            pipeline: left(self.pipeline, served.pipeline),
+            // A filter that lets every tag pass is none.
+            tag: left(self.tag, served.tag).filter(|tag| **tag != TagFilter::Any),
+            succeeded: left(self.succeeded, served.succeeded),
+            since: left(self.since, served.since),
+            before: left(self.before, served.before),
+            dated: left(self.dated, served.dated),
+            after: left(self.after, served.after),
+            stored_after: left(self.stored_after, served.stored_after),
+        }
+    }
+
     /// The condition, over `runs`.
     pub(super) fn condition(&self) -> Condition {
         let tag = match self.tag {
@@ -139,6 +185,11 @@ impl Filter<'_> {
                 .map(|bound| run(Runs::RunDate).gt(bound.last_second_before())),
             self.before
                 .map(|bound| run(Runs::RunDate).lte(bound.last_second_before())),
+            self.dated.map(|(first, last)| {
+                run(Runs::RunDate)
+                    .gte(first.naive())
+                    .and(run(Runs::RunDate).lte(last.naive()))
+            }),
             self.after.map(older_than),
             self.stored_after.map(|run_id| run(Runs::RunId).gt(run_id)),
         ];
@@ -180,27 +231,17 @@ pub(super) fn head_columns() -> impl Iterator<Item = sea_query::ColumnRef> {
     .map(|column| (Runs::Table, column).into_column_ref())
 }
 
-/// The newest `limit` runs that pass `filter`.
+/// The newest `limit` runs that pass `filter`, however many runs must be examined for them. For filters
+/// that an index serves alone; a [`Lane`](super::lanes::Lane) serves any.
 pub(super) fn select_heads(filter: &Filter<'_>, limit: u64) -> SelectStatement {
-    let mut select = select_filtered(filter, limit);
-    newest_first(&mut select);
+    let mut select = Query::select();
     select
-}
-
-/// The `limit` runs that pass `filter` and were stored first.
-pub(super) fn select_heads_as_stored(filter: &Filter<'_>, limit: u64) -> SelectStatement {
-    let mut select = select_filtered(filter, limit);
-    select.order_by((Runs::Table, Runs::RunId), Order::Asc);
-    select
-}
-
-fn select_filtered(filter: &Filter<'_>, limit: u64) -> SelectStatement {
-    Query::select()
         .columns(head_columns())
         .from(Runs::Table)
         .cond_where(filter.condition())
-        .limit(limit)
-        .to_owned()
+        .limit(limit);
+    newest_first(&mut select);
+    select
 }
 
 /// Orders by the place in history.

@@ -1,25 +1,27 @@
 //! Windows of a series: the newest points of each metric.
 //!
-//! A window costs what it holds. The newest runs of a series are read off one index, and one metric
-//! of each by its primary key. Only a metric that skips runs needs a walk of its own.
+//! A window costs as much as it holds. The newest runs are read along a lane, and one metric of each by
+//! its primary key. A metric that skips runs is looked for by itself, along the same lane between the
+//! dates that the catalogue has for it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use sea_query::{Expr, ExprTrait, Func, IntoColumnRef, Query, SelectStatement};
+use sea_query::{Alias, Expr, ExprTrait, Func, IntoColumnRef, Query, SelectStatement};
 use sha2::{Digest, Sha256};
 use sqlx::FromRow;
 
-use super::catalog;
+use super::catalog::{self, CatalogMetric, NameRange};
 use super::db::{Db, Session, ValueColumn};
 use super::heads::{
     Filter, HeadRow, NameRow, Position, RUNS_A_STATEMENT, RowPlace, RunHead, TagFilter,
-    head_columns, newest_first, select_heads,
+    head_columns,
 };
+use super::lanes::{Budget, End, Lane, Piece};
 use super::schema::{Metrics, Runs, SeriesMetrics};
 use super::{RunId, Store, StoreError};
 use crate::domain::{
-    DateBound, DimKey, HostClass, MetricKey, MetricName, Pipeline, Repo, Series, Value,
+    DateBound, DimKey, HostClass, MAX_METRICS, MetricKey, MetricName, Pipeline, Repo, Series, Value,
 };
 
 /// The most points of one answer. A hundred runs of a thousand metrics each are half of it.
@@ -93,16 +95,24 @@ pub struct Point {
     wallclock: bool,
 }
 
-/// Where a page of history ended: one place for most metrics, and places of their own for those
-/// whose last points are older, as a metric's are that skips runs.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// Where a page of history ended.
+///
+/// A question about many metrics is answered in parts: all pages of its first metrics, then all pages
+/// of the next ones. Within a part, most metrics go on from one place. Those that have been read
+/// further back than that, because they skip runs, go on from places of their own.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HistoryCursor {
-    /// Where every metric goes on that is not listed.
-    pub rest: Position,
-    /// Metrics that go on from an older place, each by its print: a cursor travels in an address,
-    /// and a thousand names are too long for one.
+    /// The metrics of the part.
+    pub part: NameRange,
+    /// Where the metrics of the part go on; `None` where the part begins.
+    pub rest: Option<Position>,
+    /// Metrics that go on from an older place, each by its print; never more than fifty.
     pub older: BTreeMap<MetricPrint, Position>,
 }
+
+/// Metrics that have a place of their own, at most: a cursor travels in an address. Each of them is
+/// also looked for by itself, which a request does so many times.
+const MOST_OLDER: usize = 50;
 
 /// Stands for a metric's name where that is too long; among ten thousand of a series no two agree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -119,12 +129,24 @@ impl From<&MetricName> for MetricPrint {
 }
 
 impl HistoryCursor {
-    fn of(&self, name: &MetricName) -> Position {
-        self.older.get(&name.into()).copied().unwrap_or(self.rest)
+    fn at(rest: Position) -> Self {
+        Self {
+            rest: Some(rest),
+            ..Self::default()
+        }
+    }
+
+    fn own_place(&self, name: &MetricName) -> Option<Position> {
+        self.older.get(&name.into()).copied()
+    }
+
+    /// Whether all metrics go on from the same place.
+    fn is_plain(&self) -> bool {
+        self.older.is_empty() && self.part == NameRange::default()
     }
 }
 
-/// The points found of one metric, one more than the window holds where there are more.
+/// The points found of each metric, newest first.
 type Found = BTreeMap<MetricName, Vec<Point>>;
 
 impl Store {
@@ -154,10 +176,11 @@ async fn attempt(db: &Db, query: &HistoryQuery) -> Result<History, StoreError> {
     Ok(history)
 }
 
-/// The window of one metric in one statement, or `None` where the question is a wider one.
+/// The window of one metric in one statement, or `None` where that does not answer the question.
 ///
-/// Without a dimension in the question, the statement counts those that the series has of the key,
-/// and its rows are a window of one metric where there is one.
+/// The statement looks at a few more of the newest runs than the window holds. That is enough for a
+/// metric that is still measured. Without a dimension in the question, it also tells whether the
+/// series has several of the key.
 async fn one_metric(
     session: &mut Session,
     query: &HistoryQuery,
@@ -168,101 +191,344 @@ async fn one_metric(
     if query
         .after
         .as_ref()
-        .is_some_and(|cursor| !cursor.older.is_empty())
+        .is_some_and(|cursor| !cursor.is_plain())
     {
         return Ok(None);
     }
-    let after = query.after.as_ref().map(|cursor| cursor.rest);
     let dim = query.metrics.dims.first();
-    let mut statement = select_points(query, key, dim, after);
+    let want = query.limit + 1;
+    let mut statement = select_points(&lane(query, query.rest()), Piece::first(want), key, dim);
     match dim {
         Some(_) => statement.expr_as(Expr::value(1_i64), "dims"),
         None => statement.expr_as(count_dims(&query.series, key), "dims"),
     };
     let rows: Vec<PointRow> = session.fetch_all(&statement).await?;
-    if rows.first().is_some_and(|row| row.dims > 1) {
+    if rows.len() < want || rows.first().is_some_and(|row| row.dims > 1) {
         return Ok(None);
     }
-    let mut found = Found::new();
-    for row in rows {
-        let (name, point) = row.into_point()?;
-        found.entry(name).or_default().push(point);
-    }
-    Ok(Some(into_history(found, query)))
+    let points: Result<Vec<(MetricName, Point)>, _> =
+        rows.into_iter().map(PointRow::into_point).collect();
+    let mut points = points?;
+    points.truncate(query.limit);
+    let Some((name, last)) = points.last() else {
+        return Ok(None);
+    };
+    let next = HistoryCursor::at(last.run.position());
+    let found = Found::from([(
+        name.clone(),
+        points.into_iter().map(|(_, point)| point).collect(),
+    )]);
+    Ok(Some(History {
+        metrics: found.into_iter().filter_map(into_metric).collect(),
+        next: Some(next),
+    }))
 }
 
 /// Every metric of the newest runs.
 async fn newest_runs(session: &mut Session, query: &HistoryQuery) -> Result<History, StoreError> {
-    let mut heads = fetch_heads(session, query).await?;
-    let more = heads.len() > query.limit;
-    heads.truncate(query.limit);
-    let next = heads.last().filter(|_| more).map(|head| HistoryCursor {
-        rest: head.position(),
-        older: BTreeMap::new(),
-    });
-    let found = fetch_points(session, query, &heads).await?;
-    let metrics = found.into_iter().filter_map(into_metric).collect();
-    Ok(History { metrics, next })
+    let heads = Strip::read(session, query, query.limit, &mut Budget::new()).await?;
+    let found = fetch_points(session, query, &query.metrics, &heads.runs).await?;
+    Ok(History {
+        metrics: found.into_iter().filter_map(into_metric).collect(),
+        next: heads.end.map(HistoryCursor::at),
+    })
 }
 
-/// `limit` points of each metric asked for.
+/// `limit` points of each metric asked for, as far as one request goes.
 ///
-/// One pass over the newest runs gives whole windows to all metrics that are in each of them; a
-/// metric that is not, or whose page starts elsewhere, is then asked for alone.
+/// One pass over the newest runs gives whole windows to all metrics that are in each of them. A metric
+/// that is not, or whose page starts elsewhere, is then looked for alone, between the dates that the
+/// catalogue has for it.
 async fn each_metric(session: &mut Session, query: &HistoryQuery) -> Result<History, StoreError> {
+    let cursor = query.after.clone().unwrap_or_default();
     let MetricSelection { keys, dims } = &query.metrics;
-    let names = catalog::metric_names(session, &query.series, keys, dims).await?;
-    let heads = fetch_heads(session, query).await?;
-    let all_read = heads.len() <= query.limit;
-    let mut found = fetch_points(session, query, &heads).await?;
-    let mut points: usize = found.values().map(Vec::len).sum();
-    for name in names {
-        let own_page = query
-            .after
-            .as_ref()
-            .is_some_and(|cursor| cursor.older.contains_key(&MetricPrint::from(&name)));
-        let enough = found
-            .get(&name)
-            .is_some_and(|points| points.len() > query.limit);
-        if !own_page && (all_read || enough) {
-            continue;
-        }
-        let after = query.after.as_ref().map(|cursor| cursor.of(&name));
-        let window = fetch_window(session, query, &name, after).await?;
-        points += window.len();
-        if points > query.max_points {
-            return Err(StoreError::WindowTooLarge {
-                limit: query.max_points,
-            });
-        }
-        found.insert(name, window);
+    let names = catalog::metrics(
+        session,
+        &query.series,
+        (keys, dims),
+        &cursor.part,
+        MAX_METRICS,
+    )
+    .await?;
+    let mut page = Page {
+        query,
+        names: names.metrics,
+        upto: cursor.part.upto.clone(),
+        budget: Budget::new(),
+        cursor,
+        windows: BTreeMap::new(),
+    };
+    if names.more {
+        page.end_part();
     }
-    Ok(into_history(found, query))
+    // One run more than a window holds tells whether a metric has more points than it.
+    let mut newest = Strip::read(session, query, query.limit + 1, &mut page.budget).await?;
+    let most_metrics = (query.max_points / newest.runs.len().max(1)).max(1);
+    if page.names.len() > most_metrics && page.is_first() {
+        page.names.truncate(most_metrics);
+        page.end_part();
+    }
+    // Of many metrics, the later pages hold the same runs for all: their places would be too many.
+    let together = !page.is_first() && page.names.len() > MOST_OLDER;
+    if together {
+        newest.shorten(query.limit);
+    }
+    newest.shorten((query.max_points / page.names.len().max(1)).max(1));
+    let found = fetch_points(session, query, &page.selection(), &newest.runs).await?;
+    if newest.is_full(query.limit + 1) {
+        page.each(session, found).await?;
+    } else {
+        page.together(found, &newest);
+    }
+    Ok(page.into_history())
 }
 
-/// The newest runs, one more than a window holds.
-async fn fetch_heads(
-    session: &mut Session,
-    query: &HistoryQuery,
-) -> Result<Vec<Arc<RunHead>>, StoreError> {
-    let after = query.after.as_ref().map(|cursor| cursor.rest);
-    let statement = select_heads(&filter(query, after), query.limit as u64 + 1);
-    let rows: Vec<HeadRow> = session.fetch_all(&statement).await?;
-    rows.into_iter()
-        .map(|row| RunHead::try_from(row).map(Arc::new))
-        .collect()
+/// Runs of the lane that follow one another, and where they end if more follow.
+struct Strip {
+    runs: Vec<Arc<RunHead>>,
+    end: Option<Position>,
+}
+
+impl Strip {
+    async fn read(
+        session: &mut Session,
+        query: &HistoryQuery,
+        count: usize,
+        budget: &mut Budget,
+    ) -> Result<Self, StoreError> {
+        let lane = lane(query, query.rest());
+        let found = lane.heads(session, count + 1, budget).await?;
+        let mut strip = Self {
+            runs: found.rows.into_iter().map(Arc::new).collect(),
+            end: match found.end {
+                End::Examined(place) => Some(place),
+                End::Enough | End::Lane => None,
+            },
+        };
+        strip.shorten(count);
+        Ok(strip)
+    }
+
+    /// Cuts off what is behind the first `count` runs.
+    fn shorten(&mut self, count: usize) {
+        if self.runs.len() > count {
+            self.runs.truncate(count);
+            self.end = self.runs.last().map(|run| run.position());
+        }
+    }
+
+    /// Whether it has as many runs as were wanted.
+    fn is_full(&self, count: usize) -> bool {
+        self.runs.len() >= count
+    }
+}
+
+/// A page of the windows of several metrics while it is put together.
+struct Page<'a> {
+    query: &'a HistoryQuery,
+    cursor: HistoryCursor,
+    /// The metrics of the part.
+    names: Vec<CatalogMetric>,
+    /// The last metric of the part, if there are metrics behind it.
+    upto: Option<MetricName>,
+    budget: Budget,
+    windows: BTreeMap<MetricName, Window>,
+}
+
+/// The points found of one metric, and where its next page begins.
+struct Window {
+    points: Vec<Point>,
+    /// Everything up to there is on this page or on one before.
+    read_to: Option<Position>,
+    /// Whether there may be more behind it.
+    open: bool,
+}
+
+impl Page<'_> {
+    /// Whether this is the first page of its part.
+    fn is_first(&self) -> bool {
+        self.cursor.rest.is_none()
+    }
+
+    /// Ends the part with the last of its metrics.
+    fn end_part(&mut self) {
+        self.upto = self.names.last().map(|metric| metric.name.clone());
+    }
+
+    /// What selects the metrics of the part, and perhaps some others.
+    fn selection(&self) -> MetricSelection {
+        if self.upto.is_none() && self.cursor.part.after.is_none() {
+            return self.query.metrics.clone();
+        }
+        let names = || self.names.iter().map(|metric| &metric.name);
+        let keys: BTreeSet<&MetricKey> = names().map(|name| &name.metric_key).collect();
+        let dims: BTreeSet<&DimKey> = names().map(|name| &name.dim_key).collect();
+        MetricSelection {
+            keys: keys.into_iter().cloned().collect(),
+            dims: dims.into_iter().cloned().collect(),
+        }
+    }
+
+    /// Takes what the runs of `strip` have of each metric, and nothing else.
+    fn together(&mut self, mut found: Found, strip: &Strip) {
+        for metric in std::mem::take(&mut self.names) {
+            let own = self.cursor.own_place(&metric.name);
+            let mut points = found.remove(&metric.name).unwrap_or_default();
+            points.retain(|point| own.is_none_or(|own| point.run.position() < own));
+            let window = Window {
+                points,
+                read_to: strip.end.map(|end| own.map_or(end, |own| own.min(end))),
+                open: strip.end.is_some(),
+            };
+            self.windows.insert(metric.name, window);
+        }
+    }
+
+    /// Takes whole windows from `found`, the points of one run more than a window has, and looks for
+    /// each other metric alone.
+    async fn each(&mut self, session: &mut Session, mut found: Found) -> Result<(), StoreError> {
+        let few = self.names.len() <= MOST_OLDER;
+        let limit = self.query.limit;
+        let mut walks = 0;
+        let mut count = 0;
+        for metric in std::mem::take(&mut self.names) {
+            let own = self.cursor.own_place(&metric.name);
+            let points = found.remove(&metric.name).unwrap_or_default();
+            let window = if own.is_none() && points.len() > limit {
+                Window::full(points, limit)
+            } else {
+                let spent =
+                    walks > 0 && (self.budget.is_spent() || count + limit > self.query.max_points);
+                let after = own.or(self.cursor.rest);
+                if !few && (spent || walks == MOST_OLDER) {
+                    self.upto = self.windows.last_key_value().map(|(name, _)| name.clone());
+                    return Ok(());
+                }
+                walks += 1;
+                if spent {
+                    Window::unread(after)
+                } else {
+                    self.walk(session, &metric, after).await?
+                }
+            };
+            count += window.points.len();
+            self.windows.insert(metric.name, window);
+        }
+        Ok(())
+    }
+
+    /// Looks for one metric from `after` on.
+    async fn walk(
+        &mut self,
+        session: &mut Session,
+        metric: &CatalogMetric,
+        after: Option<Position>,
+    ) -> Result<Window, StoreError> {
+        let MetricName {
+            metric_key,
+            dim_key,
+        } = &metric.name;
+        let filter = Filter {
+            dated: metric.dates,
+            ..filter(self.query, after)
+        };
+        let limit = self.query.limit;
+        let walked = Lane::of_series(&filter)
+            .walk(session, limit + 1, &mut self.budget, |lane, piece| {
+                let mut statement = select_points(lane, piece, metric_key, Some(dim_key));
+                statement.expr_as(Expr::value(1_i64), "dims");
+                statement
+            })
+            .await?;
+        let points = walked.rows.into_iter().map(PointRow::into_point);
+        let points: Result<Vec<Point>, _> = points
+            .map(|row: Result<(MetricName, Point), _>| row.map(|(_, point)| point))
+            .collect();
+        let points = points?;
+        Ok(match walked.end {
+            End::Enough => Window::full(points, limit),
+            End::Lane => Window {
+                read_to: points.last().map(|point| point.run.position()).or(after),
+                points,
+                open: false,
+            },
+            End::Examined(place) => Window {
+                points,
+                read_to: Some(place),
+                open: true,
+            },
+        })
+    }
+
+    /// The answer, and where the next page begins: at the newest of the places where windows end that
+    /// are not at their end. Whoever has been read further keeps a place of its own.
+    fn into_history(self) -> History {
+        let open = self.windows.values().filter(|window| window.open);
+        let rest = open.filter_map(|window| window.read_to).max();
+        let next = match rest {
+            Some(rest) => {
+                let places = self
+                    .windows
+                    .iter()
+                    .filter_map(|(name, window)| Some((name.into(), window.read_to?)));
+                Some(HistoryCursor {
+                    part: NameRange {
+                        after: self.cursor.part.after,
+                        upto: self.upto,
+                    },
+                    rest: Some(rest),
+                    older: places.filter(|(_, place)| *place < rest).collect(),
+                })
+            }
+            None => self.upto.map(|last| HistoryCursor {
+                part: NameRange {
+                    after: Some(last),
+                    upto: None,
+                },
+                ..HistoryCursor::default()
+            }),
+        };
+        let windows = self.windows.into_iter();
+        let metrics = windows.filter_map(|(name, window)| into_metric((name, window.points)));
+        History {
+            metrics: metrics.collect(),
+            next,
+        }
+    }
+}
+
+impl Window {
+    /// The first `limit` of more points than that.
+    fn full(mut points: Vec<Point>, limit: usize) -> Self {
+        points.truncate(limit);
+        Self {
+            read_to: points.last().map(|point| point.run.position()),
+            points,
+            open: true,
+        }
+    }
+
+    /// No point yet, for a metric that a later page looks for from `after` on.
+    fn unread(after: Option<Position>) -> Self {
+        Self {
+            points: Vec::new(),
+            read_to: after.or(Some(Position::NEWEST)),
+            open: true,
+        }
+    }
 }
 
 /// The points of `heads`, which are in order.
 async fn fetch_points(
     session: &mut Session,
     query: &HistoryQuery,
+    selection: &MetricSelection,
     heads: &[Arc<RunHead>],
 ) -> Result<Found, StoreError> {
     let mut by_run: BTreeMap<RunId, Vec<ValueRow>> = BTreeMap::new();
     let mut points = 0;
     for some in heads.chunks(RUNS_A_STATEMENT) {
-        let statement = select_values(&query.metrics, some, query.max_points + 1 - points);
+        let statement = select_values(selection, some, query.max_points + 1 - points);
         let rows: Vec<ValueRow> = session.fetch_all(&statement).await?;
         points += rows.len();
         if points > query.max_points {
@@ -284,20 +550,6 @@ async fn fetch_points(
     Ok(found)
 }
 
-async fn fetch_window(
-    session: &mut Session,
-    query: &HistoryQuery,
-    name: &MetricName,
-    after: Option<Position>,
-) -> Result<Vec<Point>, StoreError> {
-    let mut statement = select_points(query, &name.metric_key, Some(&name.dim_key), after);
-    statement.expr_as(Expr::value(1_i64), "dims");
-    let rows: Vec<PointRow> = session.fetch_all(&statement).await?;
-    rows.into_iter()
-        .map(|row| row.into_point().map(|(_, point)| point))
-        .collect()
-}
-
 fn into_metric((name, points): (MetricName, Vec<Point>)) -> Option<MetricHistory> {
     let wallclock = points.first()?.wallclock;
     Some(MetricHistory {
@@ -307,45 +559,20 @@ fn into_metric((name, points): (MetricName, Vec<Point>)) -> Option<MetricHistory
     })
 }
 
-/// Cuts each metric to its window and notes where the next page begins.
-fn into_history(mut found: Found, query: &HistoryQuery) -> History {
-    let mut more = false;
-    for points in found.values_mut() {
-        more |= points.len() > query.limit;
-        points.truncate(query.limit);
+impl HistoryQuery {
+    /// Where most metrics go on.
+    fn rest(&self) -> Option<Position> {
+        self.after.as_ref().and_then(|cursor| cursor.rest)
     }
-    let next = more.then(|| next_page(&found, query)).flatten();
-    let metrics = found.into_iter().filter_map(into_metric).collect();
-    History { metrics, next }
 }
 
-/// The next page starts at the newest of the places where full windows end; whoever's last point is
-/// older keeps a place of its own.
-fn next_page(found: &Found, query: &HistoryQuery) -> Option<HistoryCursor> {
-    let last = |points: &Vec<Point>| points.last().map(|point| point.run.position());
-    let rest = found
-        .values()
-        .filter(|points| points.len() == query.limit)
-        .filter_map(last)
-        .max()?;
-    let mut older: BTreeMap<MetricPrint, Position> = query
-        .after
-        .iter()
-        .flat_map(|cursor| cursor.older.clone())
-        .filter(|(_, place)| *place < rest)
-        .collect();
-    for (name, points) in found {
-        if let Some(place) = last(points).filter(|place| *place < rest) {
-            older.insert(name.into(), place);
-        }
-    }
-    Some(HistoryCursor { rest, older })
+fn lane(query: &HistoryQuery, after: Option<Position>) -> Lane<'_> {
+    Lane::of_series(&filter(query, after))
 }
 
 fn filter(query: &HistoryQuery, after: Option<Position>) -> Filter<'_> {
     Filter {
         series: (&query.series).into(),
-        commit_sha: None,
         repo: query.repo.as_ref(),
         host_class: query.host_class.as_ref(),
         pipeline: query.pipeline.as_ref(),
@@ -354,7 +581,7 @@ fn filter(query: &HistoryQuery, after: Option<Position>) -> Filter<'_> {
         since: query.since,
         before: query.before,
         after,
-        stored_after: None,
+        ..Filter::default()
     }
 }
 
@@ -362,12 +589,12 @@ fn metric(column: Metrics) -> Expr {
     Expr::col((Metrics::Table, column))
 }
 
-/// One metric of the newest runs that have it, one more than a window holds.
+/// One metric of those runs of a piece that have it.
 fn select_points(
-    query: &HistoryQuery,
+    lane: &Lane<'_>,
+    piece: Piece,
     key: &MetricKey,
     dim: Option<&DimKey>,
-    after: Option<Position>,
 ) -> SelectStatement {
     let mut of_run = metric(Metrics::RunId)
         .equals((Runs::Table, Runs::RunId))
@@ -381,27 +608,26 @@ fn select_points(
         Metrics::Value,
         Metrics::Wallclock,
     ];
-    let mut select = Query::select();
+    let mut select = lane.select(piece);
     select
         .columns(head_columns())
         .columns(values.map(|column| (Metrics::Table, column).into_column_ref()))
-        .from(Runs::Table)
-        .inner_join(Metrics::Table, of_run)
-        .cond_where(filter(query, after).condition())
-        .limit(query.limit as u64 + 1);
-    newest_first(&mut select);
+        .inner_join(Metrics::Table, of_run);
     select
 }
 
-/// How many dimensions of `key` the series ever had.
+/// How many dimensions of `key` the series ever had, of which two are enough to know.
 fn count_dims(series: &Series, key: &MetricKey) -> Expr {
+    let mut some = Query::select();
+    some.column((SeriesMetrics::Table, SeriesMetrics::DimKey))
+        .from(SeriesMetrics::Table)
+        .cond_where(catalog::is_series(series))
+        .and_where(Expr::col((SeriesMetrics::Table, SeriesMetrics::MetricKey)).eq(key.as_str()))
+        .limit(2);
     let mut count = Query::select();
-    count.expr(Func::count(Expr::col((
-        SeriesMetrics::Table,
-        SeriesMetrics::DimKey,
-    ))));
-    catalog::of_series(&mut count, series);
-    count.and_where(Expr::col((SeriesMetrics::Table, SeriesMetrics::MetricKey)).eq(key.as_str()));
+    count
+        .expr(Func::count(Expr::col(SeriesMetrics::DimKey)))
+        .from_subquery(some, Alias::new("some"));
     count.into()
 }
 

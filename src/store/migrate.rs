@@ -156,13 +156,16 @@ async fn run_again(session: &mut Session, statement: &str) -> Result<(), StoreEr
     }
 }
 
-/// Table, column or key exists (1050, 1060, 1061), or is not there to be dropped (1051, 1091).
+/// Table, column or key exists (1050, 1060, 1061), or is not there to be dropped (1051, 1091). SQLite says
+/// by `IF NOT EXISTS` that a table or an index may be there; for a column it has no such words.
 fn is_done_already(error: &sqlx::Error) -> bool {
-    let number = error
-        .as_database_error()
-        .and_then(|cause| cause.try_downcast_ref::<sqlx::mysql::MySqlDatabaseError>())
-        .map(sqlx::mysql::MySqlDatabaseError::number);
-    matches!(number, Some(1050 | 1051 | 1060 | 1061 | 1091))
+    let Some(cause) = error.as_database_error() else {
+        return false;
+    };
+    match cause.try_downcast_ref::<sqlx::mysql::MySqlDatabaseError>() {
+        Some(cause) => matches!(cause.number(), 1050 | 1051 | 1060 | 1061 | 1091),
+        None => cause.message().contains("duplicate column name"),
+    }
 }
 
 /// The statements of a file: it holds no literal with a semicolon, and comments have their own lines.

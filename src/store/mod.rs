@@ -15,6 +15,7 @@ mod error;
 mod file;
 mod heads;
 mod history;
+mod lanes;
 mod migrate;
 mod pool;
 mod record;
@@ -31,6 +32,7 @@ use backon::{ExponentialBuilder, Retryable};
 use db::Db;
 use writer::Writer;
 
+pub use catalog::{NameRange, NewestValue};
 pub use database_url::{DatabaseScheme, DatabaseUrl, DatabaseUrlError, redact};
 pub use error::StoreError;
 pub use heads::{Position, RunHead, TagFilter};
@@ -40,7 +42,7 @@ pub use history::{
 };
 pub use record::{Conflict, FieldDifference, MetricDifference, Recorded};
 pub use runs::{RunOrder, RunPage, RunQuery, StoredRun};
-pub use series::{NewestValue, SeriesFilter, SeriesMetric, SeriesSummary};
+pub use series::{SeriesFilter, SeriesMetric, SeriesPage, SeriesPlace, SeriesQuery, SeriesSummary};
 
 /// The id that the store gave a run.
 pub type RunId = i64;

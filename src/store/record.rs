@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use sea_query::{DeleteStatement, Expr, ExprTrait, InsertStatement, Query, UpdateStatement};
 
-use super::catalog::{CatalogChanges, KnownMetrics};
+use super::catalog::{self, CatalogChanges};
 use super::db::Session;
 use super::heads::{Filter, HeadRow, RunHead, TagFilter, select_heads};
 use super::runs::{StoredRun, fetch_metrics};
@@ -86,33 +86,32 @@ impl Store {
 /// Stores `runs` in one transaction, in order.
 pub(super) async fn record_all(
     session: &mut Session,
-    known: &KnownMetrics,
     runs: &[(&Run, &Narrow)],
 ) -> Result<Vec<Recorded>, StoreError> {
     let mut changes = CatalogChanges::default();
     let mut recorded = Vec::new();
     session.begin_write().await?;
     for (run, narrow) in runs {
-        recorded.push(record(session, known, &mut changes, run, narrow).await?);
+        recorded.push(record(session, &mut changes, run, narrow).await?);
     }
-    changes.write_counts(session).await?;
+    changes.write(session).await?;
     session.commit().await?;
-    changes.committed(known);
     Ok(recorded)
 }
 
 async fn record(
     session: &mut Session,
-    known: &KnownMetrics,
     changes: &mut CatalogChanges,
     run: &Run,
     narrow: &Narrow,
 ) -> Result<Recorded, StoreError> {
     if let Some(done) = session.insert_new(&insert_run(run)).await? {
-        insert_metrics(session, done.last_insert_id, &run.metrics).await?;
-        changes.add_metrics(session, known, run).await?;
+        let run_id = done.last_insert_id;
+        insert_metrics(session, run_id, &run.metrics).await?;
+        catalog::enter_reference(session, run_id, run).await?;
+        changes.add_metrics(run_id, run);
         changes.count(&run.series, &run.repo, 1);
-        return Ok(Recorded::Created(done.last_insert_id));
+        return Ok(Recorded::Created(run_id));
     }
     let stored = stored_run(session, run).await?;
     let run_id = stored.head.run_id;
@@ -127,7 +126,8 @@ async fn record(
             return Ok(Recorded::Outside(run_id, outside));
         }
         replace(session, &stored.head, run).await?;
-        changes.add_metrics(session, known, run).await?;
+        catalog::enter_reference(session, run_id, run).await?;
+        changes.add_metrics(run_id, run);
         changes.count(&run.series, &stored.head.repo, -1);
         changes.count(&run.series, &run.repo, 1);
         return Ok(Recorded::Replaced(run_id));

@@ -8,8 +8,8 @@ use sqlx::FromRow;
 use super::db::{Session, ValueColumn};
 use super::heads::{
     Filter, HeadRow, NameRow, Position, RowPlace, RunHead, SeriesColumns, TagFilter, head_columns,
-    select_heads, select_heads_as_stored,
 };
+use super::lanes::{Budget, End, Lane};
 use super::schema::{Metrics, Runs};
 use super::{RunId, Store, StoreError};
 use crate::domain::{
@@ -71,6 +71,9 @@ pub enum RunOrder {
 }
 
 /// Some runs, in the order that was asked for.
+///
+/// A page may have fewer runs than were asked for, or none, and still have a next one: a request
+/// examines a bounded number of runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunPage<R> {
     /// The runs.
@@ -110,7 +113,9 @@ impl Store {
     pub async fn runs(&self, query: &RunQuery) -> Result<RunPage<RunHead>, StoreError> {
         self.retried("runs", || async {
             let mut session = self.db.read().await?;
+            session.begin_read().await?;
             let page = fetch_page(&mut session, query).await?;
+            session.commit().await?;
             session.finish();
             Ok(page)
         })
@@ -140,22 +145,20 @@ async fn fetch_page(
     session: &mut Session,
     query: &RunQuery,
 ) -> Result<RunPage<RunHead>, StoreError> {
+    let filter = query.filter();
+    let lane = Lane::choose(session, &filter, query.order).await?;
     // One more than the page holds tells whether there is another page.
-    let limit = query.limit as u64 + 1;
-    let statement = match query.order {
-        RunOrder::Newest => select_heads(&query.filter(), limit),
-        RunOrder::Stored => select_heads_as_stored(&query.filter(), limit),
+    let found = lane
+        .heads(session, query.limit + 1, &mut Budget::new())
+        .await?;
+    let mut runs = found.rows;
+    runs.truncate(query.limit);
+    let next = match found.end {
+        End::Enough => runs.last().map(RunHead::position),
+        End::Lane => None,
+        End::Examined(place) => Some(place),
     };
-    let rows: Vec<HeadRow> = session.fetch_all(&statement).await?;
-    let heads: Result<Vec<RunHead>, _> = rows.into_iter().map(RunHead::try_from).collect();
-    Ok(page(heads?, query.limit))
-}
-
-fn page(mut runs: Vec<RunHead>, limit: usize) -> RunPage<RunHead> {
-    let more = runs.len() > limit;
-    runs.truncate(limit);
-    let next = runs.last().filter(|_| more).map(RunHead::position);
-    RunPage { runs, next }
+    Ok(RunPage { runs, next })
 }
 
 /// Puts the metrics to their runs, a few runs at a time, until there are enough.
@@ -201,6 +204,7 @@ impl RunQuery {
             succeeded: self.succeeded,
             since: self.since,
             before: self.before,
+            dated: None,
             after: self.after.filter(|_| self.order == RunOrder::Newest),
             stored_after: self
                 .after

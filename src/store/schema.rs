@@ -55,4 +55,23 @@ pub(super) enum SeriesMetrics {
     Distro,
     MetricKey,
     DimKey,
+    RunId,
+    RunDate,
+    Value,
+    Wallclock,
+    FirstRunDate,
+    LastRunDate,
+}
+
+/// One row for each reference run. Its columns have the names that they have in [`Runs`].
+#[derive(Clone, Copy, Iden)]
+pub(super) enum ReferenceRuns {
+    Table,
+    RunId,
+    Workload,
+    Branch,
+    Arch,
+    Distro,
+    Tag,
+    RunDate,
 }

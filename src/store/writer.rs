@@ -12,7 +12,6 @@ use std::time::Duration;
 use futures_util::FutureExt as _;
 use tokio::sync::{Mutex, mpsc, oneshot};
 
-use super::catalog::KnownMetrics;
 use super::db::Db;
 use super::record::{Recorded, record_all};
 use super::{StoreError, within};
@@ -36,7 +35,6 @@ pub(super) struct Writer(mpsc::Sender<Upload>);
 #[derive(Clone)]
 struct Task {
     db: Db,
-    known: Arc<KnownMetrics>,
     /// How long one group may take: whoever waits for it has given up by then.
     limit: Duration,
     uploads: Arc<Mutex<mpsc::Receiver<Upload>>>,
@@ -47,7 +45,6 @@ impl Writer {
         let (sender, receiver) = mpsc::channel(GROUP);
         let task = Task {
             db: db.clone(),
-            known: Arc::default(),
             limit,
             uploads: Arc::new(Mutex::new(receiver)),
         };
@@ -119,8 +116,7 @@ impl Task {
 
     /// Stores the runs of `group`. A panic costs the group alone, not all uploads that come after it.
     async fn commit(&self, group: &[Upload]) -> Result<Vec<Recorded>, StoreError> {
-        // What a panic leaves behind is a session, which closes its connection, and a cache that
-        // only ever learns what is committed.
+        // What a panic leaves behind is a session, which closes its connection.
         let committed = AssertUnwindSafe(within(self.limit, self.commit_once(group)))
             .catch_unwind()
             .await
@@ -135,7 +131,7 @@ impl Task {
             .iter()
             .map(|upload| (&upload.run, &upload.narrow))
             .collect();
-        let recorded = record_all(&mut session, &self.known, &runs).await?;
+        let recorded = record_all(&mut session, &runs).await?;
         session.finish();
         // Nobody is told that a run is stored in a file that the next start will not find.
         self.db.check_file()?;

@@ -5,7 +5,7 @@ use utoipa::openapi::path::{Parameter, ParameterBuilder, ParameterIn, ParameterS
 use utoipa::openapi::schema::{ArrayBuilder, Type};
 use utoipa::openapi::{ObjectBuilder, RefOr, Required, Schema};
 
-use crate::api::{DEFAULT_LIMIT, MAX_LIMIT};
+use crate::api::MAX_LIMIT;
 use crate::domain::{Arch, Branch, DateBound, Distro, Workload};
 
 /// A name or `*`: no control characters, no white space at the ends.
@@ -93,12 +93,12 @@ pub(in crate::http) fn dates() -> [Parameter; 2] {
 }
 
 /// The size of a page and where it begins.
-pub(in crate::http) fn page(limit: &str) -> [Parameter; 2] {
+pub(in crate::http) fn page(limit: &str, default: usize) -> [Parameter; 2] {
     let count = ObjectBuilder::new()
         .schema_type(Type::Integer)
         .minimum(Some(1))
         .maximum(Some(MAX_LIMIT))
-        .default(Some(DEFAULT_LIMIT.into()));
+        .default(Some(default.into()));
     // No pattern tells a cursor from another text, and the length of an address bounds it.
     let cursor = ObjectBuilder::new().schema_type(Type::String);
     [

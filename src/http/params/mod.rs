@@ -123,11 +123,16 @@ impl Params {
 
     /// How many points or runs, from 1 to [`MAX_LIMIT`]; left out, [`DEFAULT_LIMIT`].
     pub(super) fn limit(&mut self) -> usize {
+        self.limit_or(DEFAULT_LIMIT)
+    }
+
+    /// How many things, from 1 to [`MAX_LIMIT`]; left out, `default`.
+    pub(super) fn limit_or(&mut self, default: usize) -> usize {
         let parse = |text: &str| match text.parse() {
             Ok(limit) if (1..=MAX_LIMIT).contains(&limit) => Ok(limit),
             _ => Err(format!("must be a whole number from 1 to {MAX_LIMIT}")),
         };
-        self.optional_with("limit", parse).unwrap_or(DEFAULT_LIMIT)
+        self.optional_with("limit", parse).unwrap_or(default)
     }
 
     /// What was read, or every fault that there was, unknown parameters included.
