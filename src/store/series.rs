@@ -396,11 +396,10 @@ impl Metrics {
         let all = left.iter().fold(Cond::any(), |any, entry| {
             any.add(catalog::is_series(&entry.series))
         });
-        let before = found.count();
-        if !left.is_empty() && before <= room {
+        if left.len() > 1 {
             found.add(session, select_listed(all), room + 1).await?;
         }
-        if found.count() > room {
+        if left.len() == 1 || found.count() > room {
             found
                 .0
                 .retain(|series, _| continued.is_some_and(|(own, _)| own == series));

@@ -31,6 +31,12 @@ const MAX_LIMIT: u32 = 10_000;
 /// The most points that one request asks for; the service refuses twice as many.
 const POINTS_A_REQUEST: u32 = 100_000;
 
+/// The service looks for as many metrics by themselves in one page, those that are not in its newest runs.
+const METRICS_A_REQUEST: u32 = 50;
+
+/// Pages in which the service may look for a window that lies behind very many other runs.
+const MOST_PAGES: usize = 20;
+
 /// Far more than any window takes: half a million points.
 const MAX_HISTORY_BYTES: usize = 256 << 20;
 
@@ -219,7 +225,8 @@ async fn fetch_series(
         }
     }
     for (host_class, keys) in windows.short(candidate, limit) {
-        for keys in in_requests(keys, (POINTS_A_REQUEST / limit) as usize) {
+        let most = (POINTS_A_REQUEST / limit).min(METRICS_A_REQUEST);
+        for keys in in_requests(keys, most as usize) {
             let mut query = base.clone();
             query.push(("limit", limit.to_string()));
             query.extend(keys.into_iter().map(|key| ("metric_key", key.into())));
@@ -228,7 +235,7 @@ async fn fetch_series(
                     .iter()
                     .map(|class| ("host_class", class.to_string())),
             );
-            windows.add(page_of(client, series, &query).await?.metrics)?;
+            windows.add_named(client, series, query, limit).await?;
         }
     }
     Ok(())
@@ -383,6 +390,31 @@ impl<'a> Windows<'a> {
             metrics: BTreeMap::new(),
             left_out: BTreeMap::new(),
         }
+    }
+
+    /// Fetches the windows of the metrics that `query` names. A page in which no window is whole and which
+    /// another one follows ended early, as the service had examined enough runs for one request.
+    async fn add_named(
+        &mut self,
+        client: &Client,
+        series: &Series,
+        mut query: Vec<(&'static str, String)>,
+        limit: u32,
+    ) -> anyhow::Result<()> {
+        for _ in 0..MOST_PAGES {
+            let page = page_of(client, series, &query).await?;
+            let is_whole = |metric: &MetricPoints| {
+                u32::try_from(metric.points.len()).is_ok_and(|n| n >= limit)
+            };
+            let ended_early = !page.metrics.iter().any(is_whole);
+            self.add(page.metrics)?;
+            let Some(cursor) = page.next.filter(|_| ended_early) else {
+                break;
+            };
+            query.retain(|(name, _)| *name != "cursor");
+            query.push(("cursor", cursor));
+        }
+        Ok(())
     }
 
     /// Takes what belongs in a window: live runs that were merged and succeeded. A run that is there
