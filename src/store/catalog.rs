@@ -610,6 +610,7 @@ pub(super) fn listed_columns() -> impl Iterator<Item = SeriesMetrics> {
 mod tests {
     use super::*;
     use crate::auth::Narrow;
+    use crate::read::JsonText;
     use crate::store::{SeriesFilter, SeriesQuery, Store, StoreOptions};
     use serde_json::json;
     use std::time::Duration;
@@ -621,7 +622,7 @@ mod tests {
             "arch": "amd64", "host_class": "callgrind", "run_date": date, "succeeded": succeeded,
             "metrics": [{"metric_key": "ir", "value": number}],
         });
-        Run::parse(&body.into()).unwrap()
+        Run::parse(JsonText::parse(body.to_string().as_bytes()).unwrap()).unwrap()
     }
 
     async fn newest(store: &Store) -> Option<(RunId, Value)> {
