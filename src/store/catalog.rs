@@ -610,7 +610,7 @@ pub(super) fn listed_columns() -> impl Iterator<Item = SeriesMetrics> {
 mod tests {
     use super::*;
     use crate::auth::Narrow;
-    use crate::read::JsonText;
+    use crate::domain::JsonText;
     use crate::store::{SeriesFilter, SeriesQuery, Store, StoreOptions};
     use serde_json::json;
     use std::time::Duration;
