@@ -264,6 +264,9 @@ async fn each_metric(session: &mut Session, query: &HistoryQuery) -> Result<Hist
     // One run more than a window holds tells whether a metric has more points than it.
     let mut newest = Strip::read(session, query, query.limit + 1, &mut page.budget).await?;
     let most_metrics = (query.max_points / newest.runs.len().max(1)).max(1);
+    if page.names.len() > most_metrics {
+        query.use_all_points()?;
+    }
     if page.names.len() > most_metrics && page.is_first() {
         page.names.truncate(most_metrics);
         page.end_part();
@@ -399,6 +402,9 @@ impl Page<'_> {
             } else {
                 let spent =
                     walks > 0 && (self.budget.is_spent() || count + limit > self.query.max_points);
+                if count + limit > self.query.max_points {
+                    self.query.use_all_points()?;
+                }
                 let after = own.or(self.cursor.rest);
                 if !few && (spent || walks == MOST_OLDER) {
                     self.upto = self.windows.last_key_value().map(|(name, _)| name.clone());
@@ -560,6 +566,19 @@ fn into_metric((name, points): (MetricName, Vec<Point>)) -> Option<MetricHistory
 }
 
 impl HistoryQuery {
+    /// Checks that the question may have no more points than it asks for.
+    ///
+    /// # Errors
+    /// [`StoreError::WindowTooLarge`] where it may, so that the caller can allow it more.
+    fn use_all_points(&self) -> Result<(), StoreError> {
+        if self.max_points < MAX_POINTS {
+            return Err(StoreError::WindowTooLarge {
+                limit: self.max_points,
+            });
+        }
+        Ok(())
+    }
+
     /// Where most metrics go on.
     fn rest(&self) -> Option<Position> {
         self.after.as_ref().and_then(|cursor| cursor.rest)
