@@ -246,8 +246,11 @@ fn read_pair(text: &str, unit: &str) -> Result<(String, Value), String> {
     Ok((unit.to_owned(), value))
 }
 
+/// A unit that ends in the next line's words is of a line without its end.
 fn is_unit(word: &str) -> bool {
-    !word.starts_with(|c: char| c.is_ascii_digit()) && !word.contains("Benchmark")
+    !word.starts_with(|c: char| c.is_ascii_digit())
+        && !word.contains("Benchmark")
+        && !word.ends_with("PASS")
 }
 
 /// The numbers of a benchmark at the end of a line that begins with something else; `None` where
@@ -491,6 +494,10 @@ mod tests {
                 "line 2: `50 22 ns/op` are the numbers",
             ),
             ("BenchmarkB-4 0 5 ns/op\nPASS\n", "line 1: was run 0 times"),
+            (
+                "BenchmarkB-4 1 5 ns/opPASS\nPASS\n",
+                "line 1: `ns/opPASS` must be a unit",
+            ),
             (
                 "BenchmarkB-4 1 0 ns/op\nPASS\n",
                 "line 1: the time of an operation is 0",

@@ -200,11 +200,15 @@ fn the_document_says_which_commit_was_measured_and_with_what() {
         assert!(output.status.success(), "{args:?} {output:?}");
         String::from_utf8(output.stdout).unwrap().trim().to_owned()
     };
-    let outside = place.numbers(&["--tool", "massif"], &[]);
+    let caches = "I1=32768,8,64 D1=32768,8,64 LL=8388608,16,64";
+    let outside = place.numbers(&["--tool", "callgrind"], &[]);
     let version = Command::new("valgrind").arg("--version").output().unwrap();
     let version = String::from_utf8(version.stdout).unwrap();
     let measured = &outside.0["measured"];
-    assert_eq!(*measured, serde_json::json!({"tool": version.trim()}));
+    assert_eq!(
+        *measured,
+        serde_json::json!({"tool": version.trim(), "caches": caches})
+    );
 
     fs::write(place.path("file"), "1").unwrap();
     git(&["init", "--quiet"]);
@@ -215,8 +219,7 @@ fn the_document_says_which_commit_was_measured_and_with_what() {
         fs::write(place.path("file"), text).unwrap();
         let document = place.numbers(&["--tool", "callgrind"], &[]);
         let expected = serde_json::json!({
-            "commit_sha": head, "clean": clean, "tool": version.trim(),
-            "caches": "I1=32768,8,64 D1=32768,8,64 LL=8388608,16,64",
+            "commit_sha": head, "clean": clean, "tool": version.trim(), "caches": caches,
         });
         assert_eq!(document.0["measured"], expected);
     }
