@@ -386,7 +386,6 @@ fn an_end_is_needed_and_is_a_time() {
         "9223372036854775807",
         "18446744073709551616",
         "1e300",
-        "1e400",
         "99999999999999999999999999999999999999",
     ] {
         let refused = verify(&text(exp));
@@ -394,7 +393,15 @@ fn an_end_is_needed_and_is_a_time() {
         assert!(is_bad, "{exp}: {refused:?}");
     }
     // The library may lose its place in these and find no JSON, where we find no time.
-    for exp in ["[]", "[9999999999]", "{}", "{\"a\":1}", "NaN", "01"] {
+    for exp in [
+        "1e400",
+        "[]",
+        "[9999999999]",
+        "{}",
+        "{\"a\":1}",
+        "NaN",
+        "01",
+    ] {
         let refused = verify(&text(exp)).unwrap_err();
         let is_bad = matches!(refused, TokenError::BadClaim { claim: "exp", .. });
         assert!(

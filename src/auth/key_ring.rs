@@ -13,7 +13,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value as Json};
 use uuid::Uuid;
 
-use super::claims::{Claims, LATEST_EXPIRY};
+use super::claims::{Claims, LATEST_EXPIRY, SERVICE};
 use super::{Grant, Narrow, Secret, Subject, TokenError};
 use crate::domain::Scope;
 
@@ -267,10 +267,10 @@ fn from_base64<T: serde::de::DeserializeOwned>(part: &str) -> Result<T, TokenErr
     serde_json::from_slice(&bytes).map_err(|_| TokenError::Malformed)
 }
 
-/// Checks the signature by `key`, whose algorithm is `algorithm` whatever the token says.
+/// Checks the signature by `key`, whose algorithm is `algorithm` whatever the token says, and that
+/// the token is from and for this service.
 ///
-/// The library checks no claim here: it would ask the system's clock, and it cannot read numbers
-/// that keep their digits, as they do in this crate. [`Claims`] does it all.
+/// [`Claims`] checks the times, as the library would ask the system's clock for the time.
 fn open(
     token: &str,
     header: &TokenHeader,
@@ -281,15 +281,19 @@ fn open(
         return Err(TokenError::WrongAlgorithm);
     }
     let mut validation = Validation::new(algorithm);
-    validation.required_spec_claims.clear();
     validation.validate_exp = false;
-    validation.validate_nbf = false;
-    validation.validate_aud = false;
+    validation.set_required_spec_claims(&["iss", "aud"]);
+    validation.set_issuer(&[SERVICE]);
+    validation.set_audience(&[SERVICE]);
     match jsonwebtoken::decode(token, key, &validation) {
         Ok(data) => Ok(data.claims),
         Err(error) => Err(match error.kind() {
             ErrorKind::InvalidSignature => TokenError::BadSignature,
             ErrorKind::InvalidAlgorithm => TokenError::WrongAlgorithm,
+            ErrorKind::InvalidIssuer => TokenError::WrongIssuer,
+            ErrorKind::InvalidAudience => TokenError::WrongAudience,
+            ErrorKind::MissingRequiredClaim(claim) if claim == "iss" => TokenError::WrongIssuer,
+            ErrorKind::MissingRequiredClaim(_) => TokenError::WrongAudience,
             _ => TokenError::Malformed,
         }),
     }

@@ -253,6 +253,15 @@ mod tests {
     }
 
     #[test]
+    fn what_is_not_seen_is_what_unicode_says() {
+        let category = regex::Regex::new(r"^[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]$").unwrap();
+        for c in '\0'..=char::MAX {
+            let expected = category.is_match(c.encode_utf8(&mut [0; 4]));
+            assert_eq!(is_invisible(c), expected, "U+{:04X}", u32::from(c));
+        }
+    }
+
+    #[test]
     fn a_new_name_holds_nothing_that_is_not_seen() {
         for c in [
             '\u{202e}',

@@ -360,12 +360,11 @@ fn an_ignored_metric_is_neither_judged_nor_missed() {
 
 /// Parameters out of a JSON object.
 fn parameters_of(text: &str) -> Parameters {
-    let object: serde_json::Map<String, serde_json::Value> = serde_json::from_str(text).unwrap();
-    let read = |(name, value): (String, serde_json::Value)| {
-        (
-            name.parse().unwrap(),
-            Parameter::from_words(&value.to_string()),
-        )
+    use serde_json::value::RawValue;
+    let object: std::collections::BTreeMap<String, Box<RawValue>> =
+        serde_json::from_str(text).unwrap();
+    let read = |(name, value): (String, Box<RawValue>)| {
+        (name.parse().unwrap(), Parameter::from_words(value.get()))
     };
     object.into_iter().map(read).collect()
 }

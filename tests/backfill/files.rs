@@ -120,7 +120,7 @@ no measurement:
 refused:
   {at}/a/lost.json: cannot be read: No such file or directory (os error 2)
   {at}/a/up: leads back to {at}
-  {at}/b/cut.json: is not JSON: EOF while parsing a value at line 1 column 20
+  {at}/b/cut.json: is not JSON: EOF while parsing an object at line 1 column 20
   {at}/b/empty.json: is empty
   {at}/b/metrics.json: the body: is neither a document, which is an object with a `format_version`, nor a run, which is one with a `commit_sha`
 ");

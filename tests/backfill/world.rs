@@ -79,7 +79,20 @@ pub(crate) fn with(mut run: Json, fields: Json) -> Json {
 
 /// One run a line.
 pub(crate) fn lines(runs: impl IntoIterator<Item = Json>) -> String {
-    runs.into_iter().map(|run| format!("{run}\n")).collect()
+    let lines = runs.into_iter().map(|run| format!("{run}\n"));
+    // A JSON value keeps no more digits than a float, so that exact ones are texts until here.
+    let lines = lines.collect::<String>();
+    lines
+        .replace(&format!("\"{DIGITS}"), "")
+        .replace(&format!("{DIGITS}\""), "")
+}
+
+/// Stands around the digits of an exact number, and in no name.
+const DIGITS: &str = "(digits)";
+
+/// A number of a run for [`lines`], with all its digits.
+pub(crate) fn digits(number: &str) -> Json {
+    format!("{DIGITS}{number}{DIGITS}").into()
 }
 
 /// The table of a backfill without skipped files.
