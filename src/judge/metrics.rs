@@ -327,4 +327,38 @@ mod tests {
             );
         }
     }
+
+    /// What the readers make of real outputs, as the tests of the readers have it.
+    #[test]
+    fn every_metric_of_a_reader_has_a_row_of_its_own() {
+        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
+        let mut keys = std::collections::BTreeSet::new();
+        for entry in walkdir::WalkDir::new(folder) {
+            let path = entry.unwrap().into_path();
+            let is_named_by_users = path.components().any(|part| part.as_os_str() == "values");
+            if is_named_by_users || path.extension().is_none_or(|end| end != "metrics") {
+                continue;
+            }
+            let text = std::fs::read_to_string(&path).unwrap();
+            for line in text.lines() {
+                let (name, _) = line.trim_start_matches('@').rsplit_once(' ').unwrap();
+                let key = name.split_once('{').map_or(name, |(key, _)| key);
+                keys.insert(key.to_owned());
+            }
+        }
+        assert!(keys.len() > 50, "{keys:?}");
+        for key in keys {
+            let row = known(&key);
+            assert!(!row.pattern.is_any(), "{key} has no row");
+            let is_rate = ["_per_second", "_per_s", "_per_1000_seconds"]
+                .iter()
+                .any(|end| key.ends_with(end));
+            if is_rate && !key.contains("failures") {
+                assert_eq!(row.worse, Lower, "{key}");
+            }
+            if key.ends_with("_ns") || key.ends_with("_bytes") {
+                assert_eq!(row.worse, Higher, "{key}");
+            }
+        }
+    }
 }

@@ -140,6 +140,10 @@ fn table_row(row: &Row<'_>) -> String {
 /// The lines to paste, folded away.
 fn push_advice(text: &mut String, verdict: &Verdict<'_>) {
     for advice in &verdict.advice {
+        if advice.lines.is_empty() {
+            *text += &format!("\n{}\n", escaped(&advice.what));
+            continue;
+        }
         let block = format!(
             "\n<details><summary>{}</summary>\n\n{}\n\n</details>\n",
             escaped(&advice.what),

@@ -191,7 +191,7 @@ impl Calibration<'_> {
             format!("#   {name}  {}\n", cost(replay))
         });
         format!(
-            "# Floors for {}\n#\n# What would have failed, and the smallest step that would be seen \
+            "# Floors for {}. Keep your [parameters], [[accepted]] and [[renamed]] entries.\n#\n# What would have failed, and the smallest step that would be seen \
              now (in half of\n# the metrics, and in all):\n#\n{}\n{}",
             words::series_line(self.series, None),
             lines.collect::<String>(),

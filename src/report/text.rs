@@ -34,7 +34,10 @@ pub fn text(verdict: &Verdict<'_>, form: TextForm) -> String {
     parts.push(reasons(verdict, columns));
     parts.extend(verdict.advice.iter().map(|advice| {
         let what = wrap::wrapped(&advice.what, columns, "");
-        format!("{what}\n\n{}", advice.lines)
+        match advice.lines.as_str() {
+            "" => format!("{what}\n"),
+            lines => format!("{what}\n\n{lines}"),
+        }
     }));
     if form.explain {
         parts.push(super::explained::text(verdict));

@@ -411,10 +411,26 @@ fn unmatched(judgement: &Judgement, config: &str) -> Option<String> {
     }
 }
 
+/// More entries than this are not pasted by hand.
+const MOST_ENTRIES: usize = 8;
+
 /// The lines that a person may want to paste into the rules.
 pub(super) fn advice(judgement: &Judgement, about: About<'_>) -> Vec<Advice> {
     let mut advice = Vec::new();
-    if let Some(lines) = accept::entries(judgement, about.series, accept::UNSAID) {
+    let entries = accept::entries(judgement, about.series, accept::UNSAID);
+    let count = entries
+        .as_ref()
+        .map_or(0, |lines| lines.matches("[[accepted]]").count());
+    if count > MOST_ENTRIES {
+        advice.push(Advice {
+            what: format!(
+                "If this is meant, `perf-tracking gate accept --why … --by …` adds {count} entries \
+                 to {}.",
+                about.config
+            ),
+            lines: String::new(),
+        });
+    } else if let Some(lines) = entries {
         advice.push(Advice {
             what: format!(
                 "If this is meant, add to {} (or run `perf-tracking gate accept --why … --by …`):",

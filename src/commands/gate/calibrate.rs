@@ -56,6 +56,11 @@ impl CalibrateArgs {
         let rules = report::proposed_rules(&policy, &proposals);
         let proposed = Policy::parse(&rules).map_err(|faults| anyhow::anyhow!("{faults}"));
         let proposed = proposed.context("the proposed rules do not fit")?;
+        // All but the floors is as it was, so that the floors alone make the difference.
+        let proposed = Policy {
+            rules: proposed.rules,
+            ..policy.clone()
+        };
         let mut automatic = proposed.clone();
         automatic.windows.k = K::Auto;
         let calibration = Calibration {
