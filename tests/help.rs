@@ -25,7 +25,7 @@ fn help(command: &[&str]) -> String {
 
 #[test]
 fn help_of_every_command() {
-    let commands: [&[&str]; 23] = [
+    let commands: [&[&str]; 27] = [
         &[],
         &["serve"],
         &["migrate"],
@@ -42,6 +42,10 @@ fn help_of_every_command() {
         &["gate", "replay"],
         &["upload"],
         &["history"],
+        &["runs"],
+        &["run"],
+        &["run", "show"],
+        &["run", "void"],
         &["export"],
         &["backfill"],
         &["health"],
@@ -71,11 +75,12 @@ fn no_command_is_left_out() {
     assert_eq!(
         commands(&[]),
         [
-            "serve", "migrate", "measure", "document", "gate", "upload", "history", "export",
-            "backfill", "health", "token", "version", "help"
+            "serve", "migrate", "measure", "document", "gate", "upload", "history", "runs", "run",
+            "export", "backfill", "health", "token", "version", "help"
         ]
     );
     assert_eq!(commands(&["document"]), ["check", "schema", "help"]);
+    assert_eq!(commands(&["run"]), ["show", "void", "help"]);
     assert_eq!(
         commands(&["gate"]),
         [

@@ -36,6 +36,10 @@ impl ToSchema for ConflictProblem {
 pub struct ConflictBody {
     /// The stored run.
     pub run_id: i64,
+    /// Whether what is stored is left out, as the token may not read runs.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[schema(required = false)]
+    pub withheld: bool,
     /// The fields that differ.
     #[serde(default)]
     #[schema(required)]
@@ -87,8 +91,24 @@ impl From<Conflict> for ConflictBody {
     fn from(conflict: Conflict) -> Self {
         Self {
             run_id: conflict.run_id,
+            withheld: false,
             fields: conflict.fields.into_iter().map(Into::into).collect(),
             metrics: conflict.metrics.into_iter().map(Into::into).collect(),
+        }
+    }
+}
+
+impl ConflictBody {
+    /// The same for one who may not read runs: only what was sent.
+    pub fn withhold_stored(&mut self) {
+        self.withheld = true;
+        self.fields.retain(|field| field.sent.is_some());
+        self.metrics.retain(|metric| metric.sent.is_some());
+        for field in &mut self.fields {
+            field.stored = None;
+        }
+        for metric in &mut self.metrics {
+            metric.stored = None;
         }
     }
 }

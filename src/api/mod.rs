@@ -8,14 +8,19 @@ mod history;
 mod problem;
 mod run;
 mod series;
+mod void;
 
 pub use conflict::{
     ConflictBody, ConflictProblem, FieldDifferenceBody, MeasuredBody, MetricDifferenceBody,
 };
 pub use history::{HistoryAnswer, MetricPoints, PointBody};
+pub(crate) use problem::NO_ROUTE;
 pub use problem::{ProblemBody, Slug};
-pub use run::{MetricBody, RecordAnswer, RecordOutcome, RunBody, RunUpload, RunsAnswer, WholeRun};
+pub use run::{
+    MetricBody, RecordAnswer, RecordOutcome, RunBody, RunUpload, RunsAnswer, VoidedBody, WholeRun,
+};
 pub use series::{SeriesAnswer, SeriesBody, SeriesMetricBody};
+pub use void::{VoidAnswer, VoidConflictProblem, VoidOutcome, VoidRequest};
 
 // The derive macros of utoipa take every type that is called `Value` for any JSON.
 use crate::domain::Value as MetricValue;

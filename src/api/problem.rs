@@ -23,6 +23,8 @@ pub enum Slug {
     BodyTooLarge,
     UnsupportedMediaType,
     InvalidRun,
+    InvalidVoid,
+    RunVoided,
     Internal,
     Overloaded,
     Starting,
@@ -48,3 +50,6 @@ pub struct ProblemBody {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub errors: Vec<Fault>,
 }
+
+/// How the detail of a problem begins whose path no route has.
+pub(crate) const NO_ROUTE: &str = "nothing has the path";

@@ -11,10 +11,11 @@ use utoipa::{PartialSchema, ToSchema};
 
 use super::MetricValue;
 use crate::domain::{
-    Arch, Branch, Change, CommitSha, DimKey, Distro, HostClass, MAX_METRICS, Metric, MetricKey,
-    Patchset, Pipeline, Repo, RunDate, Tag, Workload,
+    Arch, Branch, Change, CommitSha, CommitSubject, DimKey, Distro, HostClass, MAX_METRICS, Metric,
+    MetricKey, Moment, ParameterName, Parameters, Patchset, Pipeline, Repo, RunDate, Tag,
+    VoidReason, Workload,
 };
-use crate::store::{RunHead, StoredRun};
+use crate::store::{RunHead, StoredRun, Voided};
 
 /// The fields of a run to be stored; [`crate::domain::Run`] reads them.
 #[derive(ToSchema)]
@@ -47,9 +48,29 @@ struct RunFields {
     run_date: RunDate,
     /// Whether the workload ran to its end.
     succeeded: bool,
+    /// The first line of the commit's message.
+    #[schema(nullable = false)]
+    subject: Option<CommitSubject>,
+    /// What the workload was told.
+    #[schema(schema_with = parameters, required = false)]
+    parameters: Parameters,
     /// The numbers; each name once, and at least one where the run succeeded.
     #[schema(schema_with = metrics_to_be_stored)]
     metrics: Vec<MetricUpload>,
+}
+
+/// Names with a text, a number, `true` or `false` each.
+pub(super) fn parameters() -> Schema {
+    let value = ObjectBuilder::new().schema_type(SchemaType::from_iter([
+        Type::String,
+        Type::Number,
+        Type::Boolean,
+    ]));
+    let mut object = ObjectBuilder::new().additional_properties(Some(value));
+    if let RefOr::T(name) = ParameterName::schema() {
+        object = object.property_names(Some(name));
+    }
+    object.into()
 }
 
 fn metrics_to_be_stored() -> Schema {
@@ -197,10 +218,45 @@ pub struct RunBody {
     pub run_date: RunDate,
     /// Whether the workload ran to its end.
     pub succeeded: bool,
+    /// The first line of the commit's message, where it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub subject: Option<CommitSubject>,
+    /// What the workload was told, where it was told anything.
+    #[serde(default, skip_serializing_if = "Parameters::is_empty")]
+    #[schema(schema_with = parameters, required = false)]
+    pub parameters: Parameters,
+    /// Who uploaded the run: `sub` of the token. Left out for a run of an older version.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub uploaded_by: Option<String>,
+    /// The id of the token that uploaded the run, `jti`, if it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub token_id: Option<String>,
+    /// When the run was uploaded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub uploaded_at: Option<Moment>,
+    /// Who took the run back, when and why. Left out for a run that counts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub voided: Option<VoidedBody>,
     /// The numbers, ordered by name. A list leaves them out unless they were asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub metrics: Option<Vec<MetricBody>>,
+}
+
+/// How a run was taken back.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct VoidedBody {
+    /// Why.
+    pub reason: VoidReason,
+    /// Who took it back: `sub` of the token.
+    pub by: String,
+    /// When.
+    pub at: Moment,
 }
 
 /// One number of a stored run.
@@ -264,7 +320,27 @@ impl From<RunHead> for RunBody {
             tag: head.tag,
             run_date: head.run_date,
             succeeded: head.succeeded,
+            subject: head.details.subject,
+            parameters: head.details.parameters,
+            uploaded_by: head
+                .details
+                .uploaded
+                .as_ref()
+                .map(|signed| signed.by.subject.to_string()),
+            uploaded_at: head.details.uploaded.as_ref().map(|signed| signed.at),
+            token_id: head.details.uploaded.and_then(|signed| signed.by.token_id),
+            voided: head.details.voided.map(VoidedBody::from),
             metrics: None,
+        }
+    }
+}
+
+impl From<Voided> for VoidedBody {
+    fn from(voided: Voided) -> Self {
+        Self {
+            reason: voided.reason,
+            by: voided.signed.by.subject.to_string(),
+            at: voided.signed.at,
         }
     }
 }

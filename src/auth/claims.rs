@@ -29,7 +29,6 @@ pub(super) struct Claims {
     pub(super) expires: DateTime<Utc>,
     pub(super) not_before: Option<DateTime<Utc>>,
     pub(super) issued: Option<DateTime<Utc>>,
-    pub(super) id: Option<String>,
 }
 
 impl Claims {
@@ -43,8 +42,8 @@ impl Claims {
             expires: time(claims, "exp")?.ok_or(TokenError::NoExpiry)?,
             not_before: time(claims, "nbf")?,
             issued: time(claims, "iat")?,
-            id: text(claims, "jti")?.map(str::to_owned),
             grant: Grant {
+                token_id: text(claims, "jti")?.map(str::to_owned),
                 subject: subject(claims)?,
                 scopes: scopes(claims)?,
                 narrow: Narrow {
@@ -74,12 +73,13 @@ impl Claims {
             subject,
             scopes,
             narrow,
+            token_id,
         } = &self.grant;
         let scope: Vec<&str> = scopes.iter().map(|scope| scope.as_str()).collect();
         let optional = [
             ("nbf", self.not_before.map(|time| json!(time.timestamp()))),
             ("iat", self.issued.map(|time| json!(time.timestamp()))),
-            ("jti", self.id.as_ref().map(|id| json!(id))),
+            ("jti", token_id.as_ref().map(|id| json!(id))),
             ("repo", narrow.repo.as_ref().map(|names| json!(names))),
             ("branch", narrow.branch.as_ref().map(|names| json!(names))),
             (

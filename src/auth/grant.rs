@@ -11,6 +11,14 @@ use crate::domain::{Pipeline, Repo, Run, Scope, Series};
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Subject(String);
 
+impl TryFrom<String> for Subject {
+    type Error = SubjectError;
+
+    fn try_from(text: String) -> Result<Self, SubjectError> {
+        text.parse()
+    }
+}
+
 /// Why a text is not a subject.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
@@ -97,6 +105,18 @@ pub struct OutsideGrant {
     pub value: String,
 }
 
+/// Who acts with a token, and which token it is: what is kept beside a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Bearer {
+    /// Who the token was issued to (`sub`).
+    pub subject: Subject,
+    /// The token's id (`jti`), if it has one that can be kept.
+    pub token_id: Option<String>,
+}
+
+/// The longest id of a token that is kept.
+const MAX_KEPT_ID: usize = 255;
+
 /// What the bearer of a verified token may do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Grant {
@@ -104,8 +124,10 @@ pub struct Grant {
     pub subject: Subject,
     /// The rights; none implies another.
     pub scopes: BTreeSet<Scope>,
-    /// What writes are narrowed to.
+    /// What uploads and voids are narrowed to.
     pub narrow: Narrow,
+    /// The token's id (`jti`), if it has one.
+    pub token_id: Option<String>,
 }
 
 impl Grant {
@@ -113,14 +135,25 @@ impl Grant {
     pub fn owner() -> Self {
         Self {
             subject: Subject("local".to_owned()),
-            scopes: BTreeSet::from([Scope::RunsRead, Scope::RunsWrite]),
+            scopes: BTreeSet::from([Scope::RunsRead, Scope::RunsWrite, Scope::RunsVoid]),
             narrow: Narrow::default(),
+            token_id: None,
         }
     }
 
     /// Whether the grant holds `scope`.
     pub fn allows(&self, scope: Scope) -> bool {
         self.scopes.contains(&scope)
+    }
+
+    /// Who acts with the token. An id that is no name, or longer than 255 characters, is left out.
+    pub fn bearer(&self) -> Bearer {
+        let fits =
+            |id: &&String| id.chars().count() <= MAX_KEPT_ID && !id.chars().any(char::is_control);
+        Bearer {
+            subject: self.subject.clone(),
+            token_id: self.token_id.as_ref().filter(fits).cloned(),
+        }
     }
 
     /// Whether `run` lies inside what writes are narrowed to.

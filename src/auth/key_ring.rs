@@ -149,7 +149,8 @@ impl KeyRing {
         let parts = Parts::of(token)?;
         let claims = Claims::parse(&self.signed_claims(token, &parts.header()?)?)?;
         claims.check_time(now)?;
-        if claims.id.is_some_and(|id| self.revoked.contains(&id)) {
+        let token_id = claims.grant.token_id.as_ref();
+        if token_id.is_some_and(|id| self.revoked.contains(id)) {
             return Err(TokenError::Revoked);
         }
         Ok(claims.grant)
@@ -170,11 +171,11 @@ impl KeyRing {
                 subject: request.subject,
                 scopes: request.scopes,
                 narrow: request.narrow,
+                token_id: Some(Uuid::new_v4().to_string()),
             },
             expires,
             not_before: None,
             issued: Some(now),
-            id: Some(Uuid::new_v4().to_string()),
         };
         let header = Header {
             kid: Some(self.signing_id.clone()),

@@ -18,7 +18,7 @@ mod attacks;
 
 pub use claims::{LATEST_EXPIRY, LEEWAY};
 pub use error::TokenError;
-pub use grant::{Grant, Narrow, OutsideGrant, Subject, SubjectError};
+pub use grant::{Bearer, Grant, Narrow, OutsideGrant, Subject, SubjectError};
 pub use key_files::{KeyError, KeyWarning, LoadedKeys};
 pub use key_ring::{
     IssueError, KeyRing, MAX_TOKEN_BYTES, Peek, PublicKeyError, TokenRequest, peek,

@@ -1,29 +1,30 @@
 //! `perf-tracking export`: writes stored runs as text.
 
-use std::collections::HashSet;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::Context as _;
 use clap::Args;
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::history::{bound, name_or_any};
+use super::cursors::{Cursors, Query, given};
+use super::filters::RunFilters;
 use super::{Outcome, client};
+use crate::api::VoidedBody;
 use crate::client::{Client, RunsPage};
 use crate::commands::flags::ClientArgs;
-use crate::domain::{
-    Arch, Branch, CommitSha, Distro, HostClass, JsonText, Pipeline, Repo, Run, Tag, Workload,
-};
+use crate::domain::{JsonText, Run};
 use crate::files::whole_file::WholeFile;
 use crate::signals::Signals;
 use crate::terminal::shown;
 
 /// Write stored runs as text: one whole run a line, as JSON
 ///
-/// Without filters, everything there is: live and reference runs, failed ones, of every pipeline.
-/// Each line is what `upload` takes, and `backfill` loads them all back. The runs stand in the
+/// Without filters, everything there is: live and reference runs, failed and voided ones, of every
+/// pipeline. Each line is what `upload` takes, and `backfill` loads them all back; a voided run's line
+/// also says who voided it, when and why. The runs stand in the
 /// order in which they were stored: two exports of one store are equal, byte for byte. A failed run
 /// that was replaced keeps its place. A run whose upload is under way meanwhile may be missing; the
 /// next export has it.
@@ -38,51 +39,16 @@ pub(super) struct ExportArgs {
     output: Option<PathBuf>,
 
     #[command(flatten)]
-    filters: FilterArgs,
-
-    #[command(flatten)]
-    client: ClientArgs,
-}
-
-#[derive(Args, Debug)]
-#[command(next_help_heading = "Which runs (left out: all)")]
-struct FilterArgs {
-    /// What was run
-    #[arg(long, value_name = "NAME")]
-    workload: Option<Workload>,
-    /// The branch
-    #[arg(long, value_name = "NAME")]
-    branch: Option<Branch>,
-    /// The processor architecture
-    #[arg(long, value_name = "NAME")]
-    arch: Option<Arch>,
-    /// The distribution
-    #[arg(long, value_name = "NAME")]
-    distro: Option<Distro>,
-    /// Runs of this commit
-    #[arg(long, value_name = "SHA")]
-    commit: Option<CommitSha>,
-    /// Runs of this repository
-    #[arg(long, value_name = "NAME")]
-    repo: Option<Repo>,
-    /// Runs of this class of hosts
-    #[arg(long, value_name = "NAME")]
-    host_class: Option<HostClass>,
-    /// Reference runs of this name; '' for live runs, `*` for all
-    #[arg(long, value_name = "NAME", value_parser = name_or_any::<Tag>)]
-    tag: Option<String>,
-    /// Runs that this pipeline uploaded; `*` for any
-    #[arg(long, value_name = "NAME", value_parser = name_or_any::<Pipeline>)]
-    pipeline: Option<String>,
-    /// Runs on or after this date, such as 2026-11-30 or 2026-11-30T09:00:00Z
-    #[arg(long, value_name = "DATE", value_parser = bound)]
-    since: Option<String>,
-    /// Runs before this date
-    #[arg(long, value_name = "DATE", value_parser = bound)]
-    before: Option<String>,
+    filters: RunFilters,
     /// Leave out runs that did not run to their end
     #[arg(long)]
     only_succeeded: bool,
+    /// Leave out runs that were voided
+    #[arg(long)]
+    without_voided: bool,
+
+    #[command(flatten)]
+    client: ClientArgs,
 }
 
 const EXAMPLES: &str = "\
@@ -106,8 +72,8 @@ const PAGE: u32 = 1_000;
 const GRACE: Duration = Duration::from_secs(2);
 
 pub(super) fn run(args: ExportArgs) -> anyhow::Result<Outcome> {
+    let query = query(&args);
     let client = client::open(args.client)?;
-    let query = query(&args.filters);
     let runtime = super::runtime()?;
     let done = runtime.block_on(async {
         let mut signals = Signals::take()?;
@@ -160,46 +126,26 @@ async fn to_stdout(client: &Client, query: Query) -> anyhow::Result<Outcome> {
     Ok(Outcome::Passed)
 }
 
-type Query = Vec<(&'static str, String)>;
-
 /// The parameters, as the service names them.
-fn query(filters: &FilterArgs) -> Query {
-    fn text(value: Option<&impl ToString>) -> Option<String> {
-        value.map(ToString::to_string)
-    }
-    let mut query = vec![
+fn query(args: &ExportArgs) -> Query {
+    let flag = |is_set: bool| is_set.then(|| "true".to_owned());
+    let mut query = args.filters.query();
+    query.extend([
         ("metrics", "true".to_owned()),
         ("order", "stored".to_owned()),
         ("limit", PAGE.to_string()),
-    ];
-    let optional = [
-        ("workload", text(filters.workload.as_ref())),
-        ("branch", text(filters.branch.as_ref())),
-        ("arch", text(filters.arch.as_ref())),
-        ("distro", text(filters.distro.as_ref())),
-        ("commit_sha", text(filters.commit.as_ref())),
-        ("repo", text(filters.repo.as_ref())),
-        ("host_class", text(filters.host_class.as_ref())),
-        ("tag", filters.tag.clone()),
-        ("pipeline", filters.pipeline.clone()),
-        ("since", filters.since.clone()),
-        ("before", filters.before.clone()),
-        (
-            "succeeded",
-            filters.only_succeeded.then(|| "true".to_owned()),
-        ),
-    ];
-    let given = optional.into_iter();
-    query.extend(given.filter_map(|(name, value)| Some((name, value?))));
+    ]);
+    query.extend(given([
+        ("succeeded", flag(args.only_succeeded)),
+        ("include_voided", flag(!args.without_voided)),
+    ]));
     query
 }
 
 /// The pages of an export, one after the other.
 struct Pages<'a> {
     client: &'a Client,
-    query: Query,
-    /// The cursors that were followed.
-    followed: HashSet<String>,
+    cursors: Cursors,
     at_end: bool,
     count: usize,
 }
@@ -208,8 +154,7 @@ impl<'a> Pages<'a> {
     fn new(client: &'a Client, query: Query) -> Self {
         Self {
             client,
-            query,
-            followed: HashSet::new(),
+            cursors: Cursors::new(query),
             at_end: false,
             count: 0,
         }
@@ -220,7 +165,7 @@ impl<'a> Pages<'a> {
         if self.at_end {
             return Ok(None);
         }
-        let RunsPage { runs, next } = self.client.runs(&self.query).await?;
+        let RunsPage { runs, next } = self.client.runs(self.cursors.query()).await?;
         self.count += runs.len();
         let mut lines = String::new();
         for run in runs {
@@ -228,21 +173,10 @@ impl<'a> Pages<'a> {
             lines.push('\n');
         }
         match next {
-            Some(cursor) => self.follow(cursor)?,
+            Some(cursor) => self.cursors.follow(cursor)?,
             None => self.at_end = true,
         }
         Ok(Some(lines))
-    }
-
-    fn follow(&mut self, cursor: String) -> anyhow::Result<()> {
-        anyhow::ensure!(
-            self.followed.insert(cursor.clone()),
-            "the list of runs has no end: a page leads back to one that was read before; check \
-             --server (PERF_TRACKING_URL), and the proxies in front of the service"
-        );
-        self.query.retain(|(name, _)| *name != "cursor");
-        self.query.push(("cursor", cursor));
-        Ok(())
     }
 }
 
@@ -258,5 +192,22 @@ fn line(listed: &RawValue) -> anyhow::Result<String> {
             crate::terminal::tame(&faults.to_string())
         )
     })?;
-    Ok(serde_json::to_string(&run)?)
+    let Listed { voided } = serde_json::from_str(listed.get())?;
+    Ok(serde_json::to_string(&Line { run: &run, voided })?)
+}
+
+/// What an export tells of a run beside what an upload holds.
+#[derive(Deserialize)]
+struct Listed {
+    #[serde(default)]
+    voided: Option<VoidedBody>,
+}
+
+/// A line: a run as an upload holds it, and how it was voided, which `backfill` repeats.
+#[derive(Serialize)]
+struct Line<'a> {
+    #[serde(flatten)]
+    run: &'a Run,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    voided: Option<VoidedBody>,
 }

@@ -3,8 +3,10 @@
 mod about;
 mod backfill;
 mod client;
+mod cursors;
 mod document;
 mod export;
+mod filters;
 mod flags;
 mod gate;
 mod health;
@@ -13,6 +15,8 @@ mod load;
 mod measure;
 mod migrate;
 mod parse;
+mod run;
+mod runs;
 mod serve;
 mod token;
 mod upload;
@@ -101,6 +105,10 @@ enum Command {
     Gate(Box<gate::GateArgs>),
     Upload(upload::UploadArgs),
     History(history::HistoryArgs),
+    Runs(Box<runs::RunsArgs>),
+    /// Show one run, or take runs back
+    #[command(subcommand)]
+    Run(Box<run::RunCommand>),
     Export(Box<export::ExportArgs>),
     Backfill(Box<backfill::BackfillArgs>),
     Health(health::HealthArgs),
@@ -145,6 +153,8 @@ impl Cli {
             Command::Gate(args) => args.run(),
             Command::Upload(args) => upload::run(args),
             Command::History(args) => history::run(args),
+            Command::Runs(args) => runs::run(*args),
+            Command::Run(command) => command.run(),
             Command::Export(args) => export::run(*args),
             Command::Backfill(args) => backfill::run(*args),
             Command::Health(args) => health::run(args),

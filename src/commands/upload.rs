@@ -24,9 +24,9 @@ use crate::terminal::tame;
 /// Reads a document, adds what the pipeline knows, and posts it; or a whole run, which says all that
 /// itself. Everything is checked before anything is sent. Safe to repeat: a run is stored once,
 /// however often it is sent, and a failed run gives way to its rerun. Where the same commit, series
-/// and tag are stored with other content, that run stays as it is and the differences are shown.
-/// Nothing else changes a stored run, and nothing deletes one. The parameters of a document are for
-/// the gate, and are not stored.
+/// and tag are stored with other content, that run stays as it is and the differences are shown. A
+/// run of the pipeline `promote` takes the place of one that another pipeline stored. `run void`
+/// takes a wrong run back.
 #[derive(Args, Debug)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct UploadArgs {
@@ -206,7 +206,7 @@ fn prepare(input: &Input, flags: ProvenanceArgs) -> anyhow::Result<Prepared> {
                 given.join(", ")
             );
             Ok(Prepared {
-                run,
+                run: *run,
                 origins: Vec::new(),
                 other_head: None,
             })
@@ -226,6 +226,7 @@ fn complete(document: Document, flags: ProvenanceArgs, name: &str) -> anyhow::Re
     let pipeline = detector.pipeline(flags.pipeline);
     let tag = detector.tag(flags.tag);
     let run_date = detector.run_date(flags.run_date);
+    let subject = detector.subject();
     let origins = detector.told();
     let (Some(repo), Some(branch), Some(commit_sha), Some(pipeline), Some(run_date), []) = (
         repo,
@@ -255,6 +256,7 @@ fn complete(document: Document, flags: ProvenanceArgs, name: &str) -> anyhow::Re
         pipeline,
         tag,
         run_date,
+        subject,
     });
     Ok(Prepared {
         run,

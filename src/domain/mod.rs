@@ -9,6 +9,7 @@ mod document;
 mod exact;
 mod metric;
 mod metrics;
+mod moment;
 mod name;
 mod run;
 mod run_date;
@@ -22,14 +23,18 @@ mod value;
 pub use crate::read::{Fault, Faults, JsonText};
 pub use commit::CommitSha;
 pub(crate) use document::read_parameters;
-pub use document::{Document, DocumentContent, MAX_PARAMETERS, Measured, Parameter, Parameters};
+pub use document::{
+    Document, DocumentContent, MAX_PARAMETERS, MAX_PARAMETERS_CHARS, Measured, Parameter,
+    Parameters, parameters_text, parse_parameters,
+};
 pub use exact::{ExactNumber, ExactNumberError};
 pub use metric::{Metric, MetricName};
 pub use metrics::{MAX_METRICS, Metrics, MetricsError};
+pub use moment::Moment;
 pub(crate) use name::is_invisible;
 pub use name::{
-    Arch, Branch, Change, DimKey, Distro, HostClass, MetricKey, NameError, ParameterName, Patchset,
-    Pipeline, Repo, Tag, Workload, any_or,
+    Arch, Branch, Change, CommitSubject, DimKey, Distro, HostClass, MetricKey, NameError,
+    ParameterName, Patchset, Pipeline, Repo, Tag, VoidReason, Workload, any_or,
 };
 pub use run::{NoMetrics, Run, RunContent};
 pub use run_date::{DateBound, RunDate, RunDateError};

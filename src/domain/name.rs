@@ -206,6 +206,28 @@ names! {
     DimKey, 120, may_be_empty: true;
     /// What one parameter of a measurement is called: `table_size`. No column.
     ParameterName, 80, may_be_empty: false;
+    /// The first line of a commit's message. A longer one is cut: see [`CommitSubject::cut`].
+    CommitSubject, 200, may_be_empty: false;
+    /// Why a run was taken back, in one line.
+    VoidReason, 500, may_be_empty: false;
+}
+
+impl CommitSubject {
+    /// The subject that git tells, made to fit: control characters become spaces, white space at
+    /// the ends and characters that nobody sees go, and what is too long is cut and ends with `…`. `None` for an empty one.
+    pub fn cut(text: &str) -> Option<Self> {
+        let line: String = text
+            .chars()
+            .map(|c| if c.is_control() { ' ' } else { c })
+            .filter(|c| !is_invisible(*c))
+            .collect();
+        let line = line.trim();
+        if line.chars().count() <= Self::MAX_CHARS {
+            return line.parse().ok();
+        }
+        let start: String = line.chars().take(Self::MAX_CHARS - 1).collect();
+        format!("{}…", start.trim_end()).parse().ok()
+    }
 }
 
 impl Tag {
@@ -309,5 +331,17 @@ mod tests {
         assert_eq!(any_or::<Tag>("*"), Ok(None));
         assert_eq!(any_or::<Tag>(""), Ok(Some(Tag::live())));
         assert_eq!(any_or::<Pipeline>(""), Err(NameError::Empty));
+    }
+
+    #[test]
+    fn a_subject_is_cut_rather_than_refused() {
+        let cut = |text: &str| CommitSubject::cut(text).map(|subject| subject.to_string());
+        assert_eq!(cut(" a\tb\u{7} "), Some("a b".to_owned()));
+        assert_eq!(cut("  "), None);
+        assert_eq!(cut(&"ä".repeat(200)), Some("ä".repeat(200)));
+        let long = cut(&"ä".repeat(201)).unwrap();
+        assert_eq!(long, format!("{}…", "ä".repeat(199)));
+        let broken = format!("{} {}", "a".repeat(198), "b".repeat(9));
+        assert_eq!(cut(&broken), Some(format!("{}…", "a".repeat(198))));
     }
 }

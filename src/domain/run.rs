@@ -6,10 +6,12 @@ use std::str::FromStr;
 
 use serde::Serialize;
 
+use super::document::read_parameters;
 use super::name::check_new;
 use super::{
-    Change, CommitSha, DimKey, Faults, HostClass, Identity, JsonText, MAX_METRICS, Metric,
-    MetricName, Metrics, MetricsError, NameError, Patchset, Pipeline, Repo, RunDate, Series, Tag,
+    Change, CommitSha, CommitSubject, DimKey, Faults, HostClass, Identity, JsonText, MAX_METRICS,
+    Metric, MetricName, Metrics, MetricsError, NameError, Parameters, Patchset, Pipeline, Repo,
+    RunDate, Series, Tag,
 };
 use crate::read::{Fields, Node, Notes, Place, boolean, number, parsed, text_with};
 
@@ -44,6 +46,13 @@ pub struct RunContent {
     pub run_date: RunDate,
     /// Whether the workload ran to its end. A failed run keeps its place but is no part of a window.
     pub succeeded: bool,
+    /// The first line of the commit's message. It describes the commit, so two runs that differ in
+    /// it alone have the same content.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub subject: Option<CommitSubject>,
+    /// What the workload was told; numbers of other parameters are other numbers.
+    #[serde(skip_serializing_if = "Parameters::is_empty")]
+    pub parameters: Parameters,
     /// The numbers, at least one where the run succeeded.
     pub metrics: Metrics,
 }
@@ -94,7 +103,8 @@ impl Run {
         body.read(|node, notes| Self::read(node, notes, Age::New))
     }
 
-    /// Reads a run as the service lists it: with its `run_id`, which is no part of the run.
+    /// Reads a run as the service lists it: with its `run_id` and who uploaded or voided it, which
+    /// are no part of the run.
     ///
     /// # Errors
     /// As [`Run::parse`].
@@ -114,7 +124,7 @@ impl Run {
     /// Reads every field before any `?`, so that one bad field does not hide the next.
     fn read(body: Node<'_>, notes: &Notes<'_>, age: Age) -> Option<Self> {
         let known = match age {
-            Age::New => &LISTED_FIELDS[1..],
+            Age::New => &LISTED_FIELDS[LISTED..],
             Age::Stored => &LISTED_FIELDS,
         };
         let fields = Fields::of(body, Place::ROOT, notes, known)?;
@@ -131,6 +141,11 @@ impl Run {
         let tag = fields.optional("tag", |node| name(node, age));
         let run_date = fields.needed("run_date", parsed);
         let succeeded = fields.needed("succeeded", boolean);
+        let subject = fields.optional("subject", |node| name(node, age));
+        let parameters = match fields.has("parameters") {
+            true => read_parameters(&fields),
+            false => Some(Parameters::new()),
+        };
         let metrics = read_metrics(&fields, succeeded, age);
         let content = RunContent {
             series: Series {
@@ -148,6 +163,8 @@ impl Run {
             tag: tag.unwrap_or_else(Tag::live),
             run_date: run_date?,
             succeeded: succeeded?,
+            subject,
+            parameters: parameters?,
             metrics: metrics?,
         };
         // A fault that was noted keeps the run from its reader in any case.
@@ -174,9 +191,16 @@ pub(super) fn name<T: FromStr<Err = NameError>>(node: Node<'_>, age: Age) -> Res
     })(node)
 }
 
-/// The fields of a run in a list. All but the first are the fields of a run.
-const LISTED_FIELDS: [&str; 15] = [
+/// What the service tells of a run beside its own fields.
+const LISTED: usize = 5;
+
+/// The fields of a run in a list. All but the first [`LISTED`] are the fields of a run.
+const LISTED_FIELDS: [&str; 21] = [
     "run_id",
+    "uploaded_by",
+    "token_id",
+    "uploaded_at",
+    "voided",
     "workload",
     "repo",
     "branch",
@@ -190,6 +214,8 @@ const LISTED_FIELDS: [&str; 15] = [
     "tag",
     "run_date",
     "succeeded",
+    "subject",
+    "parameters",
     "metrics",
 ];
 

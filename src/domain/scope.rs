@@ -10,11 +10,13 @@ pub enum Scope {
     RunsRead,
     /// Upload runs.
     RunsWrite,
+    /// Take runs back.
+    RunsVoid,
 }
 
 /// Why a text is not a scope.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is no scope; there are `runs:read` and `runs:write`")]
+#[error("`{0}` is no scope; there are `runs:read`, `runs:write` and `runs:void`")]
 pub struct ScopeError(String);
 
 impl Scope {
@@ -23,6 +25,7 @@ impl Scope {
         match self {
             Self::RunsRead => "runs:read",
             Self::RunsWrite => "runs:write",
+            Self::RunsVoid => "runs:void",
         }
     }
 }
@@ -40,6 +43,7 @@ impl FromStr for Scope {
         match text {
             "runs:read" => Ok(Self::RunsRead),
             "runs:write" => Ok(Self::RunsWrite),
+            "runs:void" => Ok(Self::RunsVoid),
             other => Err(ScopeError(other.to_owned())),
         }
     }

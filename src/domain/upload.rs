@@ -1,8 +1,8 @@
 //! What is uploaded: a document and where it comes from, or a run that says both.
 
 use super::{
-    Branch, Change, CommitSha, Document, Fault, Faults, JsonText, Patchset, Pipeline, Repo, Run,
-    RunContent, RunDate, Series, Tag,
+    Branch, Change, CommitSha, CommitSubject, Document, Fault, Faults, JsonText, Patchset,
+    Pipeline, Repo, Run, RunContent, RunDate, Series, Tag,
 };
 
 /// What a text that is uploaded may hold.
@@ -11,7 +11,7 @@ pub enum Upload {
     /// A measurement that knows nothing of commits.
     Document(Document),
     /// A measurement of a commit.
-    Run(Run),
+    Run(Box<Run>),
 }
 
 /// What the pipeline knows of a measurement, and its document does not.
@@ -33,6 +33,8 @@ pub struct Provenance {
     pub tag: Tag,
     /// The commit's date.
     pub run_date: RunDate,
+    /// The first line of the commit's message, where it is known.
+    pub subject: Option<CommitSubject>,
 }
 
 /// The fields that a run has and a document has not.
@@ -49,7 +51,7 @@ impl Upload {
             return Document::parse(text).map(Self::Document);
         }
         if OF_A_RUN.iter().any(|name| text.has(name)) {
-            return Run::parse(text).map(Self::Run);
+            return Run::parse(text).map(|run| Self::Run(Box::new(run)));
         }
         Err(neither().into())
     }
@@ -64,8 +66,7 @@ fn neither() -> Fault {
 }
 
 impl Document {
-    /// Combines the document with its provenance into a run. The parameters stay behind, as a run
-    /// has none.
+    /// Combines the document with where it comes from into a run.
     pub fn into_run(self, provenance: Provenance) -> Run {
         let content = self.into_content();
         Run::of_document(RunContent {
@@ -84,6 +85,8 @@ impl Document {
             tag: provenance.tag,
             run_date: provenance.run_date,
             succeeded: content.succeeded,
+            subject: provenance.subject,
+            parameters: content.parameters,
             metrics: content.metrics,
         })
     }
@@ -110,6 +113,7 @@ mod tests {
             "change": "17", "patchset": "2", "pipeline": "promote", "distro": "trixie",
             "arch": "amd64", "host_class": "callgrind", "tag": "baseline",
             "run_date": "2026-11-30T01:02:03Z", "succeeded": true,
+            "subject": "Fix the parser", "parameters": {"threads": 1},
             "metrics": [{"metric_key": "callgrind.ir", "value": 1}],
         })
     }
@@ -140,8 +144,9 @@ mod tests {
             pipeline: run.pipeline.clone(),
             tag: run.tag.clone(),
             run_date: run.run_date,
+            subject: run.subject.clone(),
         };
-        assert_eq!(document.into_run(provenance), run);
+        assert_eq!(document.into_run(provenance), *run);
     }
 
     #[test]

@@ -10,7 +10,7 @@ use super::params::{Params, describe};
 use super::problem::{BadQuery, Problem, Refusals};
 use super::rights::CanRead;
 use super::{AppState, cursor};
-use crate::api::{DEFAULT_LIMIT, HistoryAnswer, MetricPoints};
+use crate::api::{DEFAULT_LIMIT, HistoryAnswer};
 use crate::domain::{DimKey, HostClass, MetricKey, Pipeline, Repo, Series, Tag};
 use crate::store::{History, HistoryQuery, MAX_POINTS, MetricSelection, StoreError, TagFilter};
 
@@ -121,6 +121,7 @@ fn read_query(
     let tag = params.tag(defaults.tag);
     let pipeline = params.pipeline(defaults.pipeline);
     let include_failed = params.flag("include_failed");
+    let include_voided = params.flag("include_voided");
     let after = params.optional_with("cursor", |text| cursor::decode(text, question));
     let query = series.map(|series| HistoryQuery {
         series,
@@ -134,6 +135,7 @@ fn read_query(
         tag,
         pipeline,
         include_failed,
+        include_voided,
         after,
     });
     params.finish(query)
@@ -153,15 +155,8 @@ fn read_series(params: &mut Params) -> Option<Series> {
 }
 
 fn answer(series: Series, history: History, question: String) -> HistoryAnswer {
-    HistoryAnswer {
-        series,
-        metrics: history
-            .metrics
-            .into_iter()
-            .map(MetricPoints::from)
-            .collect(),
-        next: history.next.map(|at| cursor::encode(&at, question)),
-    }
+    let next = history.next.map(|at| cursor::encode(&at, question));
+    HistoryAnswer::new(series, history.metrics, next)
 }
 
 /// The parameters of a window, for the description.
@@ -200,6 +195,7 @@ impl IntoParams for HistoryParams {
                 1,
             ),
             describe::flag("include_failed", "Whether runs that failed count."),
+            describe::include_voided(),
         ]);
         all
     }

@@ -25,6 +25,7 @@ mod serve;
 mod stalled;
 mod state;
 mod telemetry;
+mod void;
 
 use axum::Router;
 use axum::routing::get;
@@ -61,6 +62,7 @@ fn api() -> OpenApiRouter<AppState> {
     OpenApiRouter::with_openapi(openapi::preamble())
         .routes(routes!(runs::record, run_list::list))
         .routes(routes!(runs::one))
+        .routes(routes!(void::void))
         .routes(routes!(history::history))
         .routes(routes!(history::baseline))
         .routes(routes!(series::list))

@@ -14,6 +14,7 @@ use serde_json::json;
 use serde_json::value::RawValue;
 use utoipa::IntoResponses;
 
+use crate::api::NO_ROUTE;
 use crate::auth::{OutsideGrant, TokenError};
 use crate::domain::{Fault, Scope};
 use crate::store::StoreError;
@@ -48,6 +49,8 @@ fn status_and_title(slug: Slug) -> (StatusCode, &'static str) {
         Slug::BodyTooLarge => (StatusCode::PAYLOAD_TOO_LARGE, "The body is too large"),
         Slug::UnsupportedMediaType => (StatusCode::UNSUPPORTED_MEDIA_TYPE, "The body must be JSON"),
         Slug::InvalidRun => (StatusCode::UNPROCESSABLE_ENTITY, "The run does not fit"),
+        Slug::InvalidVoid => (StatusCode::UNPROCESSABLE_ENTITY, "The void does not fit"),
+        Slug::RunVoided => (StatusCode::CONFLICT, "The run is voided for another reason"),
         Slug::Internal => (StatusCode::INTERNAL_SERVER_ERROR, "The service failed"),
         Slug::Overloaded => (StatusCode::SERVICE_UNAVAILABLE, "The service is busy"),
         Slug::Starting => (StatusCode::SERVICE_UNAVAILABLE, "The service is starting"),
@@ -313,7 +316,7 @@ pub(super) async fn no_route(request: Request) -> Problem {
 
 /// Nothing has the path.
 pub(super) fn no_path(path: &str) -> Problem {
-    let detail = format!("nothing has the path {path}; /docs lists all routes");
+    let detail = format!("{NO_ROUTE} {path}; /docs lists all routes");
     Problem::new(Slug::NotFound, detail)
 }
 

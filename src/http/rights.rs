@@ -5,13 +5,15 @@ use axum::http::HeaderMap;
 use axum::http::header::AUTHORIZATION;
 use axum::http::request::Parts;
 use axum::response::Response;
+use chrono::{DateTime, Utc};
 use serde::Serialize;
 
 use super::admission::{self, ReadPlace};
-use super::problem::Problem;
+use super::problem::{Problem, Slug};
 use super::{AppState, Caller, answer};
 use crate::auth::{Grant, Narrow};
-use crate::domain::{Run, Scope};
+use crate::domain::{Moment, Run, Scope};
+use crate::store::{Signed, Writing};
 
 /// The right to read, and a place to do so.
 pub(super) struct CanRead {
@@ -44,17 +46,51 @@ impl CanRead {
 }
 
 /// The right to upload; the body that follows takes the place.
-pub(super) struct CanWrite(Grant);
+pub(super) struct CanWrite {
+    grant: Grant,
+    may_read: bool,
+}
 
 impl CanWrite {
     /// Whether the right reaches to this very run.
     pub(super) fn check(&self, run: &Run) -> Result<(), Problem> {
-        Ok(self.0.check_write(run)?)
+        Ok(self.grant.check_write(run)?)
+    }
+
+    /// Who writes at `now`, and what the right is narrowed to.
+    pub(super) fn writing(&self, now: DateTime<Utc>) -> Result<Writing, Problem> {
+        Ok(Writing {
+            narrow: self.grant.narrow.clone(),
+            signed: signed(&self.grant, now)?,
+        })
+    }
+
+    /// Whether the bearer may read runs, too.
+    pub(super) fn may_read(&self) -> bool {
+        self.may_read
+    }
+}
+
+/// The right to take runs back; the body that follows takes the place.
+pub(super) struct CanVoid(Grant);
+
+impl CanVoid {
+    /// Who acts at `now`.
+    pub(super) fn signed(&self, now: DateTime<Utc>) -> Result<Signed, Problem> {
+        signed(&self.0, now)
     }
 
     /// What the right is narrowed to.
     pub(super) fn narrow(&self) -> &Narrow {
         &self.0.narrow
+    }
+}
+
+impl FromRequestParts<AppState> for CanVoid {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Problem> {
+        grant(&parts.headers, state, Scope::RunsVoid).map(Self)
     }
 }
 
@@ -74,8 +110,20 @@ impl FromRequestParts<AppState> for CanWrite {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Problem> {
-        grant(&parts.headers, state, Scope::RunsWrite).map(Self)
+        let grant = grant(&parts.headers, state, Scope::RunsWrite)?;
+        let may_read = state.public_read || grant.allows(Scope::RunsRead);
+        Ok(Self { grant, may_read })
     }
+}
+
+/// Who acts at `now`. A clock that no store can keep is a fault of the machine.
+fn signed(grant: &Grant, now: DateTime<Utc>) -> Result<Signed, Problem> {
+    let at = Moment::new(now)
+        .map_err(|error| Problem::new(Slug::Internal, format!("the service's clock {error}")))?;
+    Ok(Signed {
+        by: grant.bearer(),
+        at,
+    })
 }
 
 fn grant(headers: &HeaderMap, state: &AppState, scope: Scope) -> Result<Grant, Problem> {

@@ -12,12 +12,12 @@ use super::problem::{BadQuery, Problem, Refusals};
 use super::rights::CanRead;
 use super::{AppState, cursor};
 use crate::api::{DEFAULT_LIMIT, RunBody, RunsAnswer};
-use crate::domain::{CommitSha, HostClass, Pipeline, Repo, Tag};
+use crate::domain::{CommitSha, DateBound, HostClass, Pipeline, Repo, Tag};
 use crate::store::{Position, RunOrder, RunQuery, TagFilter};
 
 /// List runs.
 ///
-/// Newest first by date and id, failed ones included, without their metrics; or in the order in
+/// Newest first by date and id, failed ones included and voided ones left out, without their metrics; or in the order in
 /// which they were stored, or whole. A page may have fewer runs than `limit`, or none, and still have a
 /// `next`: a page of whole runs ends once it holds many metrics, and a request examines a bounded
 /// number of runs for those that pass its filters.
@@ -75,6 +75,9 @@ fn read_query(mut params: Params, question: &str) -> Result<(RunQuery, bool), Pr
         succeeded: params.optional_with("succeeded", |text| {
             text.parse().map_err(|_| "must be true or false")
         }),
+        include_voided: params.flag("include_voided"),
+        uploaded_by: params.optional_with("uploaded_by", read_bearer),
+        uploaded_since: params.date("uploaded_since"),
         order: params
             .optional_with("order", read_order)
             .unwrap_or_default(),
@@ -82,6 +85,14 @@ fn read_query(mut params: Params, question: &str) -> Result<(RunQuery, bool), Pr
         limit: params.limit(),
     };
     params.finish(Some((query, whole)))
+}
+
+/// The name or the id of a token, which nothing else is known of.
+fn read_bearer(text: &str) -> Result<String, &'static str> {
+    match text.chars().count() {
+        1..=255 => Ok(text.to_owned()),
+        _ => Err("must be 1 to 255 characters long"),
+    }
 }
 
 fn read_order(text: &str) -> Result<RunOrder, &'static str> {
@@ -126,6 +137,19 @@ impl IntoParams for RunsParams {
             describe::of_type::<bool>(
                 "succeeded",
                 "Runs that succeeded, or those that failed. Left out: both.",
+            ),
+            describe::include_voided(),
+            describe::parameter(
+                "uploaded_by",
+                "Runs that were uploaded with the token of this name (`sub`) or id (`jti`).",
+                ObjectBuilder::new()
+                    .schema_type(Type::String)
+                    .min_length(Some(1))
+                    .max_length(Some(255)),
+            ),
+            describe::of_type::<DateBound>(
+                "uploaded_since",
+                "Runs that were uploaded on or after this date.",
             ),
             describe::parameter(
                 "order",

@@ -9,11 +9,12 @@ use chrono::{DateTime, SecondsFormat};
 
 use crate::terminal::tame;
 
-/// A commit, and when it was committed (RFC 3339).
+/// A commit, when it was committed (RFC 3339), and the first line of its message.
 #[derive(Clone, Debug)]
 pub(crate) struct Commit {
     pub(crate) sha: String,
     pub(crate) date: String,
+    pub(crate) subject: String,
 }
 
 /// Whether `folder` stands in a checkout.
@@ -32,18 +33,20 @@ pub(crate) fn checkout(folder: &Path) -> Result<(), String> {
 /// What git says instead.
 pub(crate) fn commit(folder: &Path, revision: &str) -> Result<Commit, String> {
     // In seconds: a commit may have a time zone that no other program reads.
-    let args = ["log", "-1", "--no-show-signature", "--format=%H %ct"];
+    let args = ["log", "-1", "--no-show-signature", "--format=%H %ct %s"];
     // The revision is not for git to read as anything but a name.
     let text = ask(
         folder,
         &[&args[..], &["--end-of-options", revision, "--"]].concat(),
     )?;
     let parse = |text: &str| {
-        let (sha, seconds) = text.split_once(' ')?;
+        let mut parts = text.splitn(3, ' ');
+        let (sha, seconds) = (parts.next()?, parts.next()?);
         let date = DateTime::from_timestamp(seconds.parse().ok()?, 0)?;
         Some(Commit {
             sha: sha.to_owned(),
             date: date.to_rfc3339_opts(SecondsFormat::Secs, true),
+            subject: parts.next().unwrap_or_default().to_owned(),
         })
     };
     parse(&text).ok_or_else(|| format!("git says `{}`", tame(&text)))

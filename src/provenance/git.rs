@@ -54,6 +54,12 @@ impl Outside for Machine {
         }
     }
 
+    fn subject(&self, commit: &CommitSha) -> Option<String> {
+        self.checkout().ok()?;
+        let found = checkout::commit(here(), commit.as_str()).ok()?;
+        Some(found.subject)
+    }
+
     fn date(&self, commit: &CommitSha) -> Result<String, String> {
         self.checkout()?;
         let found = checkout::commit(here(), commit.as_str());

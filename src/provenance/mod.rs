@@ -14,7 +14,9 @@ use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
-use crate::domain::{Branch, Change, CommitSha, Patchset, Pipeline, Repo, RunDate, Tag};
+use crate::domain::{
+    Branch, Change, CommitSha, CommitSubject, Patchset, Pipeline, Repo, RunDate, Tag,
+};
 use crate::terminal::tame;
 
 use ci::{Clue, Clues};
@@ -35,6 +37,8 @@ trait Outside {
     fn branch(&self) -> Result<String, String>;
     /// The address that the checkout came from.
     fn remote(&self) -> Result<String, String>;
+    /// The first line of a commit's message, if the commit is here.
+    fn subject(&self, commit: &CommitSha) -> Option<String>;
     /// When a commit was made, as in RFC 3339.
     fn date(&self, commit: &CommitSha) -> Result<String, String>;
     /// The names of the checkout's remotes.
@@ -93,6 +97,11 @@ const TAG: Field = Field {
     name: "tag",
     flag: "--tag",
     advice: "give --tag NAME",
+};
+const SUBJECT: Field = Field {
+    name: "subject",
+    flag: "",
+    advice: "",
 };
 const RUN_DATE: Field = Field {
     name: "run date",
@@ -311,6 +320,15 @@ impl Detector {
                 this.outside.date(commit).map(by_git)
             }
         })
+    }
+
+    /// The first line of the commit's message, if git has the commit. A run is complete without it,
+    /// so nothing is said where it is not known.
+    pub(crate) fn subject(&mut self) -> Option<CommitSubject> {
+        let text = self.outside.subject(self.commit.as_ref()?)?;
+        let subject = CommitSubject::cut(&text)?;
+        self.tell(&SUBJECT, &subject, "git".into());
+        Some(subject)
     }
 
     /// What was not found or does not fit, a line each.

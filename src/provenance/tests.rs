@@ -105,6 +105,11 @@ fn all(mut detector: Detector) -> Vec<String> {
 }
 
 impl Outside for Around {
+    fn subject(&self, commit: &CommitSha) -> Option<String> {
+        self.head.as_ref().ok()?;
+        Some(format!(" Fix\tit in {} ", &commit.as_str()[..4]))
+    }
+
     fn variable(&self, name: &str) -> Option<String> {
         self.variables.get(name).cloned()
     }
@@ -1173,4 +1178,18 @@ fn assert_refuses_promote(around: &Around, why: &str) {
             "{fault}"
         );
     }
+}
+
+#[test]
+fn the_subject_is_that_of_the_commit_and_made_to_fit() {
+    let subject = |around: Around, commit| {
+        let mut detector = around.detector(commit);
+        detector.commit();
+        detector.subject().map(|subject| subject.to_string())
+    };
+    let here = subject(Around::checkout(), None);
+    assert_eq!(here.as_deref(), Some("Fix it in aaaa"));
+    let other = subject(Around::checkout(), Some(CHANGED));
+    assert_eq!(other.as_deref(), Some("Fix it in cccc"));
+    assert_eq!(subject(Around::nothing(), Some(CHANGED)), None);
 }

@@ -7,6 +7,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use serde::de::{Deserializer as _, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
@@ -56,6 +57,16 @@ impl<'a> JsonText<'a> {
     /// Whether the outermost value is an object that has the field `name`.
     pub(crate) fn has(self, name: &str) -> bool {
         matches!(self.node().entry(name), Ok(Some(_)))
+    }
+
+    /// The field `name` of the outermost object, as serde reads it.
+    pub(crate) fn field<T: DeserializeOwned>(self, name: &str) -> Result<T, String> {
+        match self.node().entry(name) {
+            Ok(Some(Node::Json(raw))) => {
+                serde_json::from_str(raw.get()).map_err(|error| error.to_string())
+            }
+            _ => Err("is missing".to_owned()),
+        }
     }
 
     /// The digits of the number `name` of the outermost object, if it has one.

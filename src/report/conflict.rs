@@ -46,7 +46,11 @@ fn stays(conflict: &ConflictBody) -> String {
 fn differences(conflict: &ConflictBody) -> Vec<[String; 3]> {
     let fields = conflict.fields.iter().map(|field| {
         let side = |side: &Option<String>| side.as_deref().map_or_else(none, tame);
-        [tame(&field.field), side(&field.stored), side(&field.sent)]
+        let stored = match conflict.withheld {
+            true => withheld(),
+            false => side(&field.stored),
+        };
+        [tame(&field.field), stored, side(&field.sent)]
     });
     let metrics = conflict.metrics.iter().map(|metric| {
         let name = match metric.dim_key.as_str() {
@@ -62,11 +66,20 @@ fn differences(conflict: &ConflictBody) -> Vec<[String; 3]> {
             Some(side) if clocks_differ && side.wallclock => format!("{} wallclock", side.value),
             Some(side) => side.value.to_string(),
         };
-        [name, side(&metric.stored), side(&metric.sent)]
+        let stored = match conflict.withheld {
+            true => withheld(),
+            false => side(&metric.stored),
+        };
+        [name, stored, side(&metric.sent)]
     });
     fields.chain(metrics).collect()
 }
 
 fn none() -> String {
     "none".to_owned()
+}
+
+/// What the service does not show to a token that may not read.
+fn withheld() -> String {
+    "(needs runs:read)".to_owned()
 }

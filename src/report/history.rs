@@ -7,7 +7,7 @@ use std::io::Write;
 use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table, Width, presets};
 
 use crate::api::{HistoryAnswer, MetricPoints, PointBody};
-use crate::domain::Series;
+use crate::domain::{CommitSha, parameters_text};
 
 /// Digits of a commit in a table: enough to tell, few enough to read.
 const COMMIT_DIGITS: usize = 12;
@@ -16,7 +16,7 @@ const COMMIT_DIGITS: usize = 12;
 const NARROWEST: u16 = 14;
 
 /// The fields of a row of CSV.
-const CSV_HEADER: [&str; 18] = [
+const CSV_HEADER: [&str; 20] = [
     "workload",
     "branch",
     "arch",
@@ -35,6 +35,8 @@ const CSV_HEADER: [&str; 18] = [
     "pipeline",
     "host_class",
     "succeeded",
+    "subject",
+    "parameters",
 ];
 
 /// A history as CSV (RFC 4180), a page at a time: a row for each point, with all its fields.
@@ -53,7 +55,7 @@ impl<W: Write> Csv<W> {
     /// Writes a page, newest point first, and passes on all that is written so far.
     pub(crate) fn page(&mut self, page: &HistoryAnswer) -> csv::Result<()> {
         for row in rows(page) {
-            self.0.write_record(row.csv(&page.series))?;
+            self.0.write_record(row.csv(page))?;
         }
         Ok(self.0.flush()?)
     }
@@ -79,8 +81,12 @@ fn rows(answer: &HistoryAnswer) -> Vec<Row<'_>> {
 }
 
 impl Row<'_> {
-    fn csv(self, series: &Series) -> [String; CSV_HEADER.len()] {
+    fn csv(self, page: &HistoryAnswer) -> [String; CSV_HEADER.len()] {
         let Self { metric, point } = self;
+        let series = &page.series;
+        let parameters = point
+            .parameter_set
+            .and_then(|place| page.parameter_sets.get(place));
         [
             series.workload.to_string(),
             series.branch.to_string(),
@@ -100,7 +106,17 @@ impl Row<'_> {
             point.pipeline.to_string(),
             point.host_class.to_string(),
             point.succeeded.to_string(),
+            or_empty(point.subject.as_ref()),
+            parameters.map(parameters_text).unwrap_or_default(),
         ]
+    }
+
+    fn outcome(self) -> &'static str {
+        match (self.point.voided, self.point.succeeded) {
+            (true, _) => "voided",
+            (false, false) => "failed",
+            (false, true) => "",
+        }
     }
 
     /// The change and its patch set, as reviews write them.
@@ -110,6 +126,23 @@ impl Row<'_> {
             (change, _) => or_empty(change.as_ref()),
         }
     }
+}
+
+/// Characters of a subject in a table, enough to recognise the commit.
+const SUBJECT_CHARS: usize = 40;
+
+/// The first digits of a commit.
+pub(super) fn commit_start(commit: &CommitSha) -> String {
+    commit.as_str()[..COMMIT_DIGITS].to_owned()
+}
+
+/// A subject that fits in a column.
+pub(super) fn shortened(text: &str) -> String {
+    if text.chars().count() <= SUBJECT_CHARS {
+        return text.to_owned();
+    }
+    let start: String = text.chars().take(SUBJECT_CHARS - 1).collect();
+    format!("{start}…")
 }
 
 fn or_empty(value: Option<&impl ToString>) -> String {
@@ -132,7 +165,7 @@ struct Column {
     cell: fn(Row<'_>) -> String,
 }
 
-const COLUMNS: [Column; 11] = [
+const COLUMNS: [Column; 12] = [
     Column {
         title: "date",
         shown: Shown::Always,
@@ -141,7 +174,12 @@ const COLUMNS: [Column; 11] = [
     Column {
         title: "commit",
         shown: Shown::Always,
-        cell: |row| row.point.commit_sha.as_str()[..COMMIT_DIGITS].to_owned(),
+        cell: |row| commit_start(&row.point.commit_sha),
+    },
+    Column {
+        title: "subject",
+        shown: Shown::Filled,
+        cell: |row| shortened(&or_empty(row.point.subject.as_ref())),
     },
     Column {
         title: "metric",
@@ -171,7 +209,7 @@ const COLUMNS: [Column; 11] = [
     Column {
         title: "outcome",
         shown: Shown::Filled,
-        cell: |row| if row.point.succeeded { "" } else { "failed" }.to_owned(),
+        cell: |row| row.outcome().to_owned(),
     },
     Column {
         title: "repo",

@@ -14,6 +14,7 @@ mod markdown;
 mod number;
 mod openmetrics;
 mod past;
+pub(crate) mod runs;
 mod spread;
 mod text;
 mod verdict;

@@ -8,13 +8,14 @@ use std::collections::BTreeMap;
 use chrono::NaiveDateTime;
 use rust_decimal::Decimal;
 use sea_query::{
-    Cond, Condition, Expr, ExprTrait, InsertStatement, OnConflict, Order, Query, SelectStatement,
-    UpdateStatement,
+    Cond, Condition, DeleteStatement, Expr, ExprTrait, InsertStatement, OnConflict, Order, Query,
+    SelectStatement, UpdateStatement,
 };
 use sqlx::FromRow;
 
 use super::db::{Session, ValueColumn};
-use super::heads::{Filter, NameRow, RowPlace, SeriesRow, newest_first};
+use super::details;
+use super::heads::{Filter, NameRow, RowPlace, SeriesRow, VoidedRuns, newest_first};
 use super::record::ROWS_A_STATEMENT;
 use super::schema::{Metrics, ReferenceRuns, Runs, SeriesMetrics, SeriesRepos};
 use super::{RunId, StoreError};
@@ -299,10 +300,6 @@ fn upsert_reference(run_id: RunId, run: &Run) -> InsertStatement {
 /// For a transaction that takes a run out of the reads, after it has done so: the newest value may be
 /// that of an older run now, or none. The dates of the metric stay, as they only bound those of its
 /// runs.
-#[cfg_attr(
-    not(test),
-    expect(dead_code, reason = "a run that is taken back will need it")
-)]
 pub(super) async fn recompute(
     session: &mut Session,
     series: &Series,
@@ -317,6 +314,68 @@ pub(super) async fn recompute(
         session.execute(&update).await?;
     }
     Ok(())
+}
+
+/// Takes those of `names` out of the catalogue that no run of `series` has any more.
+///
+/// For a transaction that takes a run back, after [`recompute`]. Only a metric without a newest value
+/// may be gone, and its runs are looked for between the dates that the catalogue has for it.
+pub(super) async fn forget(
+    session: &mut Session,
+    series: &Series,
+    names: &[MetricName],
+) -> Result<(), StoreError> {
+    for name in names {
+        let Some(metric) = metric(session, series, name).await? else {
+            continue;
+        };
+        let runs: Vec<PlaceRow> = session.fetch_all(&select_any(series, &metric)).await?;
+        if runs.is_empty() {
+            session.execute(&delete_metric(series, name)).await?;
+        }
+    }
+    Ok(())
+}
+
+#[derive(FromRow)]
+#[expect(dead_code, reason = "only whether there is a row matters")]
+struct PlaceRow {
+    run_id: i64,
+}
+
+/// A run that has `metric` and was not taken back, if there is one.
+fn select_any(series: &Series, metric: &CatalogMetric) -> SelectStatement {
+    let filter = Filter {
+        series: series.into(),
+        voided: VoidedRuns::LeftOut,
+        dated: metric.dates,
+        ..Filter::default()
+    };
+    let column = |column| Expr::col((Metrics::Table, column));
+    let mut select = Query::select();
+    select
+        .column((Runs::Table, Runs::RunId))
+        .from(Runs::Table)
+        .inner_join(
+            Metrics::Table,
+            column(Metrics::RunId).equals((Runs::Table, Runs::RunId)),
+        )
+        .cond_where(filter.condition())
+        .and_where(column(Metrics::MetricKey).eq(metric.name.metric_key.as_str()))
+        .and_where(column(Metrics::DimKey).eq(metric.name.dim_key.as_str()))
+        .limit(1);
+    details::join(&mut select);
+    newest_first(&mut select);
+    select
+}
+
+fn delete_metric(series: &Series, name: &MetricName) -> DeleteStatement {
+    Query::delete()
+        .from_table(SeriesMetrics::Table)
+        .cond_where(is_series(series))
+        .and_where(column(SeriesMetrics::MetricKey).eq(name.metric_key.as_str()))
+        .and_where(column(SeriesMetrics::DimKey).eq(name.dim_key.as_str()))
+        .to_owned()
 }
 
 /// The newest value of `metric` among the runs that succeeded.
@@ -609,9 +668,10 @@ pub(super) fn listed_columns() -> impl Iterator<Item = SeriesMetrics> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::auth::Narrow;
-    use crate::domain::JsonText;
-    use crate::store::{SeriesFilter, SeriesQuery, Store, StoreOptions};
+    use crate::auth::Grant;
+    use crate::domain::{JsonText, Moment};
+    use crate::store::{SeriesFilter, SeriesQuery, Signed, Store, StoreOptions, Writing};
+    use chrono::DateTime;
     use serde_json::json;
     use std::time::Duration;
 
@@ -622,7 +682,19 @@ mod tests {
             "arch": "amd64", "host_class": "callgrind", "run_date": date, "succeeded": succeeded,
             "metrics": [{"metric_key": "ir", "value": number}],
         });
-        Run::parse(JsonText::parse(body.to_string().as_bytes()).unwrap()).unwrap()
+        let text = body.to_string();
+        Run::parse(JsonText::parse(text.as_bytes()).unwrap()).unwrap()
+    }
+
+    fn writing() -> Writing {
+        let grant = Grant::owner();
+        Writing {
+            signed: Signed {
+                by: grant.bearer(),
+                at: Moment::new(DateTime::UNIX_EPOCH).unwrap(),
+            },
+            narrow: grant.narrow,
+        }
     }
 
     async fn newest(store: &Store) -> Option<(RunId, Value)> {
@@ -665,7 +737,7 @@ mod tests {
             run(4, "2026-01-04T00:00:00Z", false),
         ];
         for run in &runs {
-            store.record_run(run, &Narrow::default()).await.unwrap();
+            store.record_run(run, &writing()).await.unwrap();
         }
         let value = |number: usize| runs[number - 1].metrics[0].value;
         assert_eq!(newest(&store).await, Some((2, value(2))));
@@ -681,7 +753,7 @@ mod tests {
         }
         // The next run is the newest again.
         store
-            .record_run(&run(5, "2025-12-31T00:00:00Z", true), &Narrow::default())
+            .record_run(&run(5, "2025-12-31T00:00:00Z", true), &writing())
             .await
             .unwrap();
         assert_eq!(newest(&store).await.map(|(run_id, _)| run_id), Some(5));

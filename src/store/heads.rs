@@ -4,6 +4,7 @@ use chrono::NaiveDateTime;
 use sea_query::{Condition, Expr, ExprTrait, IntoColumnRef, Order, Query, SelectStatement};
 use sqlx::FromRow;
 
+use super::details::{self, Details, DetailsRow, RunDetails};
 use super::schema::Runs;
 use super::{RunId, StoreError};
 use crate::domain::{
@@ -39,6 +40,8 @@ pub struct RunHead {
     pub run_date: RunDate,
     /// Whether the workload ran to its end.
     pub succeeded: bool,
+    /// What is kept beside the seed's columns.
+    pub details: Details,
 }
 
 /// A place in history: runs are ordered by date and then by id.
@@ -89,12 +92,61 @@ pub(super) struct Filter<'a> {
     pub(super) pipeline: Option<&'a Pipeline>,
     pub(super) tag: Option<&'a TagFilter>,
     pub(super) succeeded: Option<bool>,
+    pub(super) voided: VoidedRuns,
+    /// The name or the id of the token that uploaded a run.
+    pub(super) uploaded_by: Option<&'a str>,
+    /// Runs that were uploaded on or after this date.
+    pub(super) uploaded_since: Option<DateBound>,
     pub(super) since: Option<DateBound>,
     pub(super) before: Option<DateBound>,
     /// Dates from the first to the second, both included.
     pub(super) dated: Option<(RunDate, RunDate)>,
     pub(super) after: Option<Position>,
     pub(super) stored_after: Option<RunId>,
+}
+
+/// Whether runs that were taken back count.
+///
+/// They count as failed in `runs.succeeded`, so a question about runs that succeeded leaves them out
+/// by itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum VoidedRuns {
+    /// As the other filters say.
+    #[default]
+    Unasked,
+    /// They do not count.
+    LeftOut,
+    /// They count as what they were before.
+    Included,
+}
+
+impl VoidedRuns {
+    /// What a question asks that includes voided runs or not, and wants runs that succeeded, failed or
+    /// both.
+    pub(super) fn of(include: bool, succeeded: Option<bool>) -> Self {
+        match (include, succeeded) {
+            (true, None) | (false, Some(true)) => Self::Unasked,
+            (true, Some(_)) => Self::Included,
+            (false, _) => Self::LeftOut,
+        }
+    }
+
+    /// The condition on the outcome and on voids, over runs with their details.
+    fn condition(self, succeeded: Option<bool>) -> Option<Expr> {
+        let stored = |outcome: bool| run(Runs::Succeeded).eq(outcome);
+        let voided_at = details::column(RunDetails::VoidedAt);
+        let before = || details::column(RunDetails::VoidedSucceeded);
+        match (self, succeeded) {
+            (Self::Unasked | Self::Included, None) => None,
+            (Self::Unasked, Some(succeeded)) => Some(stored(succeeded)),
+            (Self::LeftOut, None) => Some(voided_at.is_null()),
+            (Self::LeftOut, Some(succeeded)) => Some(stored(succeeded).and(voided_at.is_null())),
+            (Self::Included, Some(true)) => Some(stored(true).or(before().eq(true))),
+            (Self::Included, Some(false)) => {
+                Some(stored(false).and(before().is_null().or(before().eq(false))))
+            }
+        }
+    }
 }
 
 /// The columns of a series, each of which a question may leave open.
@@ -154,6 +206,9 @@ impl Filter<'_> {
             // A filter that lets every tag pass is none.
             tag: left(self.tag, served.tag).filter(|tag| **tag != TagFilter::Any),
             succeeded: left(self.succeeded, served.succeeded),
+            voided: self.voided,
+            uploaded_by: left(self.uploaded_by, served.uploaded_by),
+            uploaded_since: left(self.uploaded_since, served.uploaded_since),
             since: left(self.since, served.since),
             before: left(self.before, served.before),
             dated: left(self.dated, served.dated),
@@ -162,7 +217,7 @@ impl Filter<'_> {
         }
     }
 
-    /// The condition, over `runs`.
+    /// The condition, over `runs`. Voids and uploads are filtered by the joined details.
     pub(super) fn condition(&self) -> Condition {
         let tag = match self.tag {
             None | Some(TagFilter::Any) => None,
@@ -179,8 +234,15 @@ impl Filter<'_> {
             equal(Runs::HostClass, self.host_class.map(HostClass::as_str)),
             equal(Runs::Pipeline, self.pipeline.map(Pipeline::as_str)),
             tag,
-            self.succeeded
-                .map(|succeeded| run(Runs::Succeeded).eq(succeeded)),
+            self.voided.condition(self.succeeded),
+            self.uploaded_by.map(|name| {
+                details::column(RunDetails::UploadedBy)
+                    .eq(name)
+                    .or(details::column(RunDetails::TokenId).eq(name))
+            }),
+            self.uploaded_since.map(|bound| {
+                details::column(RunDetails::UploadedAt).gt(bound.last_second_before())
+            }),
             self.since
                 .map(|bound| run(Runs::RunDate).gt(bound.last_second_before())),
             self.before
@@ -209,7 +271,7 @@ fn older_than(position: Position) -> Expr {
     run(Runs::RunDate).lte(date).and(same_date_lower_id)
 }
 
-/// The columns of a [`HeadRow`], from `runs`.
+/// The columns of a [`HeadRow`], from `runs` with the joined details.
 pub(super) fn head_columns() -> impl Iterator<Item = sea_query::ColumnRef> {
     [
         Runs::RunId,
@@ -229,6 +291,7 @@ pub(super) fn head_columns() -> impl Iterator<Item = sea_query::ColumnRef> {
     ]
     .into_iter()
     .map(|column| (Runs::Table, column).into_column_ref())
+    .chain(details::columns())
 }
 
 /// The newest `limit` runs that pass `filter`, however many runs must be examined for them. For filters
@@ -240,6 +303,7 @@ pub(super) fn select_heads(filter: &Filter<'_>, limit: u64) -> SelectStatement {
         .from(Runs::Table)
         .cond_where(filter.condition())
         .limit(limit);
+    details::join(&mut select);
     newest_first(&mut select);
     select
 }
@@ -266,6 +330,8 @@ pub(super) struct HeadRow {
     tag: String,
     run_date: NaiveDateTime,
     succeeded: bool,
+    #[sqlx(flatten)]
+    details: DetailsRow,
 }
 
 impl TryFrom<HeadRow> for RunHead {
@@ -290,7 +356,8 @@ impl TryFrom<HeadRow> for RunHead {
             host_class: at.parse("host_class", row.host_class)?,
             tag: at.parse("tag", row.tag)?,
             run_date: at.parse("run_date", row.run_date)?,
-            succeeded: row.succeeded,
+            succeeded: row.details.voided_succeeded.unwrap_or(row.succeeded),
+            details: row.details.parse(row.run_id)?,
         })
     }
 }
@@ -360,13 +427,22 @@ impl RowPlace {
     where
         T: TryFrom<S, Error: std::fmt::Display>,
     {
-        T::try_from(stored).map_err(|error| StoreError::CorruptRow {
+        T::try_from(stored).map_err(|error| self.corrupt(column, error))
+    }
+
+    /// A column's value that cannot be read.
+    pub(super) fn corrupt(
+        self,
+        column: &'static str,
+        detail: impl std::fmt::Display,
+    ) -> StoreError {
+        StoreError::CorruptRow {
             row: match self.run_id {
                 Some(run_id) => format!("{} of run {run_id}", self.table),
                 None => format!("a row of {}", self.table),
             },
             column,
-            detail: error.to_string(),
-        })
+            detail: detail.to_string(),
+        }
     }
 }

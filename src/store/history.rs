@@ -14,7 +14,7 @@ use sqlx::FromRow;
 use super::catalog::{self, CatalogMetric, NameRange};
 use super::db::{Db, Session, ValueColumn};
 use super::heads::{
-    Filter, HeadRow, NameRow, Position, RUNS_A_STATEMENT, RowPlace, RunHead, TagFilter,
+    Filter, HeadRow, NameRow, Position, RUNS_A_STATEMENT, RowPlace, RunHead, TagFilter, VoidedRuns,
     head_columns,
 };
 use super::lanes::{Budget, End, Lane, Piece};
@@ -52,6 +52,8 @@ pub struct HistoryQuery {
     pub pipeline: Option<Pipeline>,
     /// Whether runs that failed count.
     pub include_failed: bool,
+    /// Whether runs that were taken back count.
+    pub include_voided: bool,
     /// Where the last page ended.
     pub after: Option<HistoryCursor>,
 }
@@ -590,13 +592,15 @@ fn lane(query: &HistoryQuery, after: Option<Position>) -> Lane<'_> {
 }
 
 fn filter(query: &HistoryQuery, after: Option<Position>) -> Filter<'_> {
+    let succeeded = (!query.include_failed).then_some(true);
     Filter {
         series: (&query.series).into(),
         repo: query.repo.as_ref(),
         host_class: query.host_class.as_ref(),
         pipeline: query.pipeline.as_ref(),
         tag: Some(&query.tag),
-        succeeded: (!query.include_failed).then_some(true),
+        succeeded,
+        voided: VoidedRuns::of(query.include_voided, succeeded),
         since: query.since,
         before: query.before,
         after,

@@ -13,6 +13,7 @@ use chrono::NaiveDateTime;
 
 use super::StoreError;
 use super::db::{Row, Session};
+use super::details;
 use super::heads::{
     Filter, HeadRow, Position, RowPlace, RunHead, SeriesColumns, TagFilter, head_columns,
     newest_first,
@@ -284,6 +285,7 @@ impl<'a> Lane<'a> {
                 .from(Runs::Table)
                 .cond_where(self.served.condition())
                 .limit(piece.limit as u64);
+            details::join(&mut select);
             self.in_order(&mut select);
             return select;
         }
@@ -292,7 +294,8 @@ impl<'a> Lane<'a> {
         select
     }
 
-    /// A statement over the runs of a piece that pass the filters, in order; it has no columns yet.
+    /// A statement over the runs of a piece that pass the filters, in order, with their details; it has no
+    /// columns yet.
     ///
     /// The piece stands first and names nothing but what its index serves, so that no planner finds
     /// another way than along the lane.
@@ -307,6 +310,7 @@ impl<'a> Lane<'a> {
             .and_where(Expr::col((Runs::Table, Runs::RunId)).equals((lane, Ids::RunId)))
             .cond_where(self.rest.condition())
             .limit(piece.limit as u64);
+        details::join(&mut select);
         self.in_order(&mut select);
         select
     }

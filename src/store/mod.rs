@@ -11,6 +11,7 @@
 mod catalog;
 mod database_url;
 mod db;
+mod details;
 mod error;
 mod file;
 mod heads;
@@ -22,6 +23,7 @@ mod record;
 mod runs;
 mod schema;
 mod series;
+mod void;
 mod writer;
 
 use std::future::Future;
@@ -34,15 +36,17 @@ use writer::Writer;
 
 pub use catalog::{NameRange, NewestValue};
 pub use database_url::{DatabaseScheme, DatabaseUrl, DatabaseUrlError, redact};
+pub use details::{Details, Signed, Voided};
 pub use error::StoreError;
 pub use heads::{Position, RunHead, TagFilter};
 pub use history::{
     History, HistoryCursor, HistoryQuery, MAX_POINTS, MetricHistory, MetricPrint, MetricSelection,
     Point,
 };
-pub use record::{Conflict, FieldDifference, MetricDifference, Recorded};
+pub use record::{Conflict, FieldDifference, MetricDifference, Recorded, Writing};
 pub use runs::{RunOrder, RunPage, RunQuery, StoredRun};
 pub use series::{SeriesFilter, SeriesMetric, SeriesPage, SeriesPlace, SeriesQuery, SeriesSummary};
+pub use void::Voiding;
 
 /// The id that the store gave a run.
 pub type RunId = i64;

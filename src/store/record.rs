@@ -6,12 +6,22 @@ use sea_query::{DeleteStatement, Expr, ExprTrait, InsertStatement, Query, Update
 
 use super::catalog::{self, CatalogChanges};
 use super::db::Session;
+use super::details::{self, Signed};
 use super::heads::{Filter, HeadRow, RunHead, TagFilter, select_heads};
 use super::runs::{StoredRun, fetch_metrics};
 use super::schema::{Metrics, Runs};
 use super::{RunId, Store, StoreError};
 use crate::auth::{Narrow, OutsideGrant};
-use crate::domain::{Metric, MetricName, Run};
+use crate::domain::{Metric, MetricName, Parameters, Pipeline, Repo, Run, parameters_text};
+
+/// Who uploads a run, and what the token lets them write.
+#[derive(Clone, Debug)]
+pub struct Writing {
+    /// What the token is narrowed to.
+    pub narrow: Narrow,
+    /// Whose token it is, and the time of the upload.
+    pub signed: Signed,
+}
 
 /// What became of an upload.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,11 +30,12 @@ pub enum Recorded {
     Created(RunId),
     /// The identity is stored with the same content.
     Unchanged(RunId),
-    /// A failed run gave way to one that succeeded.
+    /// The run took the place of a failed one, or of one that another pipeline than `promote` had
+    /// stored.
     Replaced(RunId),
     /// The identity is stored with other content, which stays.
     Conflict(Conflict),
-    /// A failed run would have to give way that the writer may not write, and it stays.
+    /// The run would take the place of one that the token may not write, and that one stays.
     Outside(RunId, OutsideGrant),
 }
 
@@ -33,10 +44,18 @@ pub enum Recorded {
 pub struct Conflict {
     /// The stored run.
     pub run_id: RunId,
+    /// The repository of the stored run.
+    pub repo: Repo,
     /// The fields that differ.
     pub fields: Vec<FieldDifference>,
     /// The metrics that differ or that one side lacks.
     pub metrics: Vec<MetricDifference>,
+}
+
+impl Conflict {
+    fn is_empty(&self) -> bool {
+        self.fields.is_empty() && self.metrics.is_empty()
+    }
 }
 
 /// A field that differs.
@@ -70,14 +89,14 @@ impl Store {
     ///
     /// May be called again with the same run for ever: it is stored once. When this returns without
     /// an error, the run is on disk. The stored run that it would take the place of must lie inside
-    /// `narrow`; that `run` itself does is for the caller to see to.
+    /// the claims of `writing`; the caller checks that `run` itself does.
     ///
     /// # Errors
     /// A database that does not take it; nothing of the run is stored then, unless the answer to
     /// the commit was lost, which the next call finds out.
-    pub async fn record_run(&self, run: &Run, narrow: &Narrow) -> Result<Recorded, StoreError> {
+    pub async fn record_run(&self, run: &Run, writing: &Writing) -> Result<Recorded, StoreError> {
         self.retried("record_run", || {
-            self.writer.record(run.clone(), narrow.clone())
+            self.writer.record(run.clone(), writing.clone())
         })
         .await
     }
@@ -86,13 +105,13 @@ impl Store {
 /// Stores `runs` in one transaction, in order.
 pub(super) async fn record_all(
     session: &mut Session,
-    runs: &[(&Run, &Narrow)],
+    runs: &[(&Run, &Writing)],
 ) -> Result<Vec<Recorded>, StoreError> {
     let mut changes = CatalogChanges::default();
     let mut recorded = Vec::new();
     session.begin_write().await?;
-    for (run, narrow) in runs {
-        recorded.push(record(session, &mut changes, run, narrow).await?);
+    for (run, writing) in runs {
+        recorded.push(record(session, &mut changes, run, writing).await?);
     }
     changes.write(session).await?;
     session.commit().await?;
@@ -103,46 +122,112 @@ async fn record(
     session: &mut Session,
     changes: &mut CatalogChanges,
     run: &Run,
-    narrow: &Narrow,
+    writing: &Writing,
 ) -> Result<Recorded, StoreError> {
     if let Some(done) = session.insert_new(&insert_run(run)).await? {
         let run_id = done.last_insert_id;
         insert_metrics(session, run_id, &run.metrics).await?;
+        details::insert(session, run_id, run, &writing.signed).await?;
         catalog::enter_reference(session, run_id, run).await?;
         changes.add_metrics(run_id, run);
         changes.count(&run.series, &run.repo, 1);
         return Ok(Recorded::Created(run_id));
     }
     let stored = stored_run(session, run).await?;
-    let run_id = stored.head.run_id;
-    if !stored.head.succeeded && run.succeeded {
-        let RunHead {
-            repo,
-            series,
-            pipeline,
-            ..
-        } = &stored.head;
-        if let Err(outside) = narrow.check(repo, series, pipeline) {
-            return Ok(Recorded::Outside(run_id, outside));
-        }
-        replace(session, &stored.head, run).await?;
-        catalog::enter_reference(session, run_id, run).await?;
-        changes.add_metrics(run_id, run);
-        changes.count(&run.series, &stored.head.repo, -1);
-        changes.count(&run.series, &run.repo, 1);
-        return Ok(Recorded::Replaced(run_id));
-    }
-    let fields = differing_fields(&stored.head, run);
-    let metrics = differing_metrics(&stored.metrics, &run.metrics);
-    if fields.is_empty() && metrics.is_empty() {
+    let head = &stored.head;
+    let run_id = head.run_id;
+    let conflict = differences(&stored, run);
+    if conflict.is_empty() && head.details.voided.is_none() {
         changes.saw(run);
+        note_subject(session, head, run).await?;
         return Ok(Recorded::Unchanged(run_id));
     }
-    Ok(Recorded::Conflict(Conflict {
-        run_id,
-        fields,
-        metrics,
-    }))
+    let Some(claims) = precedence(head, run) else {
+        return Ok(Recorded::Conflict(conflict));
+    };
+    if let Err(outside) = claims.check(&writing.narrow, head) {
+        return Ok(Recorded::Outside(run_id, outside));
+    }
+    replace(session, head, run).await?;
+    details::replace(session, run_id, &head.details, run, &writing.signed).await?;
+    catalog::enter_reference(session, run_id, run).await?;
+    if head.details.voided.is_none() {
+        changes.count(&run.series, &head.repo, -1);
+    }
+    if head.succeeded {
+        // The catalogue may hold values of the run that was.
+        let names: Vec<MetricName> = stored
+            .metrics
+            .into_iter()
+            .map(|metric| metric.name)
+            .collect();
+        catalog::recompute(session, &run.series, &names).await?;
+    }
+    changes.add_metrics(run_id, run);
+    changes.count(&run.series, &run.repo, 1);
+    Ok(Recorded::Replaced(run_id))
+}
+
+/// Which claims of a token must hold for the stored run whose place another takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Claims {
+    /// All of them.
+    All,
+    /// All but the pipeline: a promotion goes before what another pipeline has stored.
+    AllButPipeline,
+    /// None: the stored run was taken back already.
+    None,
+}
+
+impl Claims {
+    fn check(self, narrow: &Narrow, stored: &RunHead) -> Result<(), OutsideGrant> {
+        let narrow = match self {
+            Self::All => narrow.clone(),
+            Self::AllButPipeline => Narrow {
+                pipeline: None,
+                ..narrow.clone()
+            },
+            Self::None => return Ok(()),
+        };
+        narrow.check(&stored.repo, &stored.series, &stored.pipeline)
+    }
+}
+
+/// Whether `run` takes the place of the `stored` run of its identity, and under which claims.
+///
+/// A run of the pipeline `promote` goes before one of another pipeline, and never the other way
+/// round: a token for a check could otherwise block or undo a promotion.
+fn precedence(stored: &RunHead, run: &Run) -> Option<Claims> {
+    let promote = Pipeline::promote();
+    if stored.details.voided.is_some() {
+        return Some(Claims::None);
+    }
+    match (stored.pipeline == promote, run.pipeline == promote) {
+        (false, true) => Some(Claims::AllButPipeline),
+        (true, false) => None,
+        _ => (!stored.succeeded && run.succeeded).then_some(Claims::All),
+    }
+}
+
+/// A commit's subject is no part of a run's content, but one that was not known is worth keeping.
+async fn note_subject(
+    session: &mut Session,
+    stored: &RunHead,
+    run: &Run,
+) -> Result<(), StoreError> {
+    match (&stored.details.subject, &run.subject) {
+        (None, Some(subject)) => details::add_subject(session, stored.run_id, subject).await,
+        _ => Ok(()),
+    }
+}
+
+fn differences(stored: &StoredRun, run: &Run) -> Conflict {
+    Conflict {
+        run_id: stored.head.run_id,
+        repo: stored.head.repo.clone(),
+        fields: differing_fields(&stored.head, run),
+        metrics: differing_metrics(&stored.metrics, &run.metrics),
+    }
 }
 
 /// The run whose identity the unique key just said is there.
@@ -165,7 +250,7 @@ async fn stored_run(session: &mut Session, run: &Run) -> Result<StoredRun, Store
 }
 
 async fn replace(session: &mut Session, stored: &RunHead, run: &Run) -> Result<(), StoreError> {
-    let updated = session.execute(&update_run(stored.run_id, run)).await?;
+    let updated = session.execute(&update_run(stored, run)).await?;
     if updated.rows_affected == 0 {
         // Another upload replaced it since it was read, and that one stays. Compare anew.
         return Err(StoreError::Busy(sqlx::Error::RowNotFound));
@@ -242,8 +327,10 @@ fn insert_metric_rows(run_id: RunId, metrics: &[Metric]) -> InsertStatement {
     insert
 }
 
-/// Everything but the identity and the id, if the run is still the failed one that was read.
-fn update_run(run_id: RunId, run: &Run) -> UpdateStatement {
+/// Everything but the identity and the id, if the run is still the one that was read.
+fn update_run(stored: &RunHead, run: &Run) -> UpdateStatement {
+    // A voided run counts as failed in this column, whatever it was before.
+    let succeeded = stored.succeeded && stored.details.voided.is_none();
     Query::update()
         .table(Runs::Table)
         .value(Runs::Repo, run.repo.as_str())
@@ -253,8 +340,9 @@ fn update_run(run_id: RunId, run: &Run) -> UpdateStatement {
         .value(Runs::HostClass, run.host_class.as_str())
         .value(Runs::RunDate, run.run_date.naive())
         .value(Runs::Succeeded, run.succeeded)
-        .and_where(Expr::col(Runs::RunId).eq(run_id))
-        .and_where(Expr::col(Runs::Succeeded).eq(false))
+        .and_where(Expr::col(Runs::RunId).eq(stored.run_id))
+        .and_where(Expr::col(Runs::Succeeded).eq(succeeded))
+        .and_where(Expr::col(Runs::Pipeline).eq(stored.pipeline.as_str()))
         .to_owned()
 }
 
@@ -298,6 +386,11 @@ fn differing_fields(stored: &RunHead, sent: &Run) -> Vec<FieldDifference> {
             whole(&stored.succeeded),
             whole(&sent.succeeded),
         ),
+        (
+            "parameters",
+            parameters(&stored.details.parameters),
+            parameters(&sent.parameters),
+        ),
     ]
     .into_iter()
     .filter(|(_, stored, sent)| stored != sent)
@@ -307,6 +400,11 @@ fn differing_fields(stored: &RunHead, sent: &Run) -> Vec<FieldDifference> {
         sent,
     })
     .collect()
+}
+
+/// The parameters as JSON; a run without any lacks them.
+fn parameters(parameters: &Parameters) -> Option<String> {
+    (!parameters.is_empty()).then(|| parameters_text(parameters))
 }
 
 fn differing_metrics(stored: &[Metric], sent: &[Metric]) -> Vec<MetricDifference> {

@@ -6,8 +6,10 @@ use sea_query::{Expr, ExprTrait, Order, Query, SelectStatement};
 use sqlx::FromRow;
 
 use super::db::{Session, ValueColumn};
+use super::details;
 use super::heads::{
-    Filter, HeadRow, NameRow, Position, RowPlace, RunHead, SeriesColumns, TagFilter, head_columns,
+    Filter, HeadRow, NameRow, Position, RowPlace, RunHead, SeriesColumns, TagFilter, VoidedRuns,
+    head_columns,
 };
 use super::lanes::{Budget, End, Lane};
 use super::schema::{Metrics, Runs};
@@ -52,6 +54,12 @@ pub struct RunQuery {
     pub before: Option<DateBound>,
     /// Whether they succeeded.
     pub succeeded: Option<bool>,
+    /// Whether runs that were taken back count.
+    pub include_voided: bool,
+    /// The name (`sub`) or the id (`jti`) of the token that uploaded them.
+    pub uploaded_by: Option<String>,
+    /// Runs that were uploaded on or after this date.
+    pub uploaded_since: Option<DateBound>,
     /// In which order.
     pub order: RunOrder,
     /// Where the last page ended.
@@ -96,12 +104,10 @@ impl Store {
         self.retried("run", || async {
             let mut session = self.db.read().await?;
             session.begin_read().await?;
-            let rows: Vec<HeadRow> = session.fetch_all(&select_head(run_id)).await?;
-            let metrics = fetch_metrics(&mut session, run_id).await?;
+            let run = fetch_run(&mut session, run_id).await?;
             session.commit().await?;
             session.finish();
-            let head = rows.into_iter().next().map(RunHead::try_from).transpose()?;
-            Ok(head.map(|head| StoredRun { head, metrics }))
+            Ok(run)
         })
         .await
     }
@@ -202,6 +208,9 @@ impl RunQuery {
             pipeline: self.pipeline.as_ref(),
             tag: Some(&self.tag),
             succeeded: self.succeeded,
+            voided: VoidedRuns::of(self.include_voided, self.succeeded),
+            uploaded_by: self.uploaded_by.as_deref(),
+            uploaded_since: self.uploaded_since,
             since: self.since,
             before: self.before,
             dated: None,
@@ -214,12 +223,28 @@ impl RunQuery {
     }
 }
 
+/// The run that was given `run_id`, whole.
+pub(super) async fn fetch_run(
+    session: &mut Session,
+    run_id: RunId,
+) -> Result<Option<StoredRun>, StoreError> {
+    let rows: Vec<HeadRow> = session.fetch_all(&select_head(run_id)).await?;
+    let Some(row) = rows.into_iter().next() else {
+        return Ok(None);
+    };
+    let head = RunHead::try_from(row)?;
+    let metrics = fetch_metrics(session, run_id).await?;
+    Ok(Some(StoredRun { head, metrics }))
+}
+
 fn select_head(run_id: RunId) -> SelectStatement {
-    Query::select()
+    let mut select = Query::select();
+    select
         .columns(head_columns())
         .from(Runs::Table)
-        .and_where(Expr::col(Runs::RunId).eq(run_id))
-        .to_owned()
+        .and_where(Expr::col((Runs::Table, Runs::RunId)).eq(run_id));
+    details::join(&mut select);
+    select
 }
 
 #[derive(FromRow)]

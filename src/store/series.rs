@@ -10,6 +10,7 @@ use sqlx::FromRow;
 
 use super::catalog::{self, ListedRow, NewestValue};
 use super::db::Session;
+use super::details::{self, RunDetails};
 use super::heads::{RowPlace, SeriesRow};
 use super::schema::{Runs, SeriesMetrics, SeriesRepos};
 use super::{Store, StoreError};
@@ -331,16 +332,19 @@ fn select_dates(entries: &[Entry]) -> SelectStatement {
     // One step into the index each: for a minimum, a server reads every run of the series.
     let end_date = |order| {
         let run = |column| Expr::col((Runs::Table, column));
-        Query::select()
+        let mut select = Query::select();
+        select
             .column((Runs::Table, Runs::RunDate))
             .from(Runs::Table)
+            .and_where(details::column(RunDetails::VoidedAt).is_null())
             .and_where(run(Runs::Workload).equals((SeriesRepos::Table, SeriesRepos::Workload)))
             .and_where(run(Runs::Branch).equals((SeriesRepos::Table, SeriesRepos::Branch)))
             .and_where(run(Runs::Arch).equals((SeriesRepos::Table, SeriesRepos::Arch)))
             .and_where(run(Runs::Distro).equals((SeriesRepos::Table, SeriesRepos::Distro)))
             .order_by((Runs::Table, Runs::RunDate), order)
-            .limit(1)
-            .to_owned()
+            .limit(1);
+        details::join(&mut select);
+        select
     };
     let mut any = Cond::any();
     for entry in entries {

@@ -13,9 +13,8 @@ use futures_util::FutureExt as _;
 use tokio::sync::{Mutex, mpsc, oneshot};
 
 use super::db::Db;
-use super::record::{Recorded, record_all};
+use super::record::{Recorded, Writing, record_all};
 use super::{StoreError, within};
-use crate::auth::Narrow;
 use crate::domain::Run;
 
 /// Uploads of one group: what one sync is shared by, and what one failure costs.
@@ -23,7 +22,7 @@ const GROUP: usize = 128;
 
 struct Upload {
     run: Run,
-    narrow: Narrow,
+    writing: Writing,
     answer: oneshot::Sender<Result<Recorded, StoreError>>,
 }
 
@@ -55,12 +54,12 @@ impl Writer {
     }
 
     /// Stores `run` with whatever else is waiting.
-    pub(super) async fn record(&self, run: Run, narrow: Narrow) -> Result<Recorded, StoreError> {
+    pub(super) async fn record(&self, run: Run, writing: Writing) -> Result<Recorded, StoreError> {
         let (answer, recorded) = oneshot::channel();
         self.0
             .send(Upload {
                 run,
-                narrow,
+                writing,
                 answer,
             })
             .await
@@ -127,9 +126,9 @@ impl Task {
 
     async fn commit_once(&self, group: &[Upload]) -> Result<Vec<Recorded>, StoreError> {
         let mut session = self.db.write().await?;
-        let runs: Vec<(&Run, &Narrow)> = group
+        let runs: Vec<(&Run, &Writing)> = group
             .iter()
-            .map(|upload| (&upload.run, &upload.narrow))
+            .map(|upload| (&upload.run, &upload.writing))
             .collect();
         let recorded = record_all(&mut session, &runs).await?;
         session.finish();

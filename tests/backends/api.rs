@@ -148,6 +148,16 @@ impl Answer {
     }
 }
 
+/// A run of an answer without what the service tells of it beside its content: its id, and who
+/// uploaded it when.
+pub(crate) fn content(mut run: Json) -> Json {
+    let fields = run.as_object_mut().unwrap();
+    for name in ["run_id", "uploaded_by", "token_id", "uploaded_at"] {
+        assert!(fields.remove(name).is_some(), "{name}");
+    }
+    run
+}
+
 /// The name of the commit number `number`.
 pub(crate) fn sha(number: u64) -> String {
     format!("{number:040x}")

@@ -11,6 +11,7 @@ mod connection;
 mod cursors;
 mod database;
 mod decimals;
+mod details;
 mod history;
 mod limits;
 mod migrations;
@@ -25,6 +26,7 @@ mod support;
 mod text;
 mod tokens;
 mod uploads;
+mod voids;
 
 use std::process::ExitCode;
 
@@ -43,6 +45,13 @@ fn main() -> ExitCode {
         Case::new(decimals::come_back_digit_for_digit),
         Case::new(decimals::are_refused_where_they_would_change),
         Case::new(decimals::that_differ_in_the_last_digit_are_a_conflict),
+        Case::new(details::parameters_are_part_of_a_run),
+        Case::new(details::a_window_tells_subjects_and_each_set_of_parameters_once),
+        Case::new(details::a_subject_is_no_part_of_what_conflicts),
+        Case::new(details::who_uploaded_a_run_is_kept),
+        Case::new(details::a_promotion_goes_before_a_run_of_another_pipeline),
+        Case::new(details::a_conflict_shows_what_is_stored_to_readers_alone),
+        Case::new(details::a_run_of_the_day_after_tomorrow_is_refused),
         Case::new(history::answers_what_a_plain_reading_of_the_uploads_says),
         Case::new(history::is_ordered_by_run_date_and_then_by_id),
         Case::new(history::has_its_defaults),
@@ -111,5 +120,12 @@ fn main() -> ExitCode {
         Case::new(uploads::that_replace_one_failed_run_at_the_same_moment_never_mix),
         Case::new(uploads::have_at_most_ten_thousand_metrics),
         Case::new(uploads::that_are_refused_leave_nothing),
+        Case::new(voids::leave_every_read_as_if_the_run_had_never_been),
+        Case::new(voids::take_a_metric_that_no_other_run_has_out_of_the_catalogue),
+        Case::new(voids::are_told_to_those_who_ask),
+        Case::new(voids::may_be_repeated_and_name_who_came_first),
+        Case::new(voids::need_their_own_scope_and_stay_within_the_claims),
+        Case::new(voids::make_room_for_a_new_upload),
+        Case::new(voids::find_all_that_one_token_wrote),
     ])
 }

@@ -17,4 +17,5 @@ mod round_trip;
 mod shell;
 #[path = "../support/mod.rs"]
 mod support;
+mod voided;
 mod world;

@@ -108,13 +108,19 @@ async fn a_release_is_named_by_its_file_and_dated_by_its_tag() {
     assert_eq!(
         stored(&world).await,
         [
-            expected(
-                "14.04",
-                &old,
-                "2014-04-17T08:00:00Z",
-                json!([ir(5), metric("lat", "threads=2", 7, false)])
+            with(
+                expected(
+                    "14.04",
+                    &old,
+                    "2014-04-17T08:00:00Z",
+                    json!([ir(5), metric("lat", "threads=2", 7, false)])
+                ),
+                json!({"subject": "14.04"})
             ),
-            expected("24.04", &new, "2024-04-25T00:00:00Z", json!([ir(6)])),
+            with(
+                expected("24.04", &new, "2024-04-25T00:00:00Z", json!([ir(6)])),
+                json!({"subject": "v24.04"})
+            ),
             expected(
                 "baseline",
                 &format!("{:040x}", 1),

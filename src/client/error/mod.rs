@@ -16,7 +16,7 @@ pub(super) use refusal::Refusal;
 use refusal::one_line;
 
 use super::retry;
-use crate::api::ConflictBody;
+use crate::api::{ConflictBody, NO_ROUTE};
 use crate::domain::{Fault, Scope};
 use crate::terminal::tame;
 
@@ -326,12 +326,16 @@ impl Problem {
     }
 
     fn advice(&self) -> Option<String> {
-        // Everything that the commands ask for is there, on a service that is asked at its address.
-        if matches!(
-            self.status,
-            StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED
-        ) {
+        // A run may be missing. Every route that the commands ask for exists, so a missing route means
+        // that the address is another one.
+        let no_route = self.body.detail.starts_with(NO_ROUTE);
+        if self.status == StatusCode::METHOD_NOT_ALLOWED
+            || (self.status == StatusCode::NOT_FOUND && (no_route || self.body.detail.is_empty()))
+        {
             return Some(CHECK_ADDRESS.to_owned());
+        }
+        if self.status == StatusCode::NOT_FOUND {
+            return None;
         }
         if self.is_outside_claims() {
             return Some(CLAIMS_ADVICE.to_owned());

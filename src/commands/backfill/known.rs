@@ -5,7 +5,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::commands::history::moment;
-use crate::domain::{Provenance, RunDate};
+use crate::domain::{CommitSubject, Provenance, RunDate};
 
 /// A field of a run that a file may leave to others to say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -22,10 +22,11 @@ pub(super) enum Field {
     Pipeline,
     Tag,
     RunDate,
+    Subject,
 }
 
 /// Each field, as a run spells it, and how a person can say it.
-const FIELDS: [(Field, &str, &str); 12] = [
+const FIELDS: [(Field, &str, &str); 13] = [
     (Field::Workload, "workload", "--workload"),
     (Field::Arch, "arch", "--arch"),
     (Field::Distro, "distro", "--distro"),
@@ -38,6 +39,7 @@ const FIELDS: [(Field, &str, &str); 12] = [
     (Field::Pipeline, "pipeline", "--pipeline"),
     (Field::Tag, "tag", "--tag"),
     (Field::RunDate, "run_date", "--run-date"),
+    (Field::Subject, "subject", "the file"),
 ];
 
 impl Field {
@@ -72,6 +74,13 @@ pub(super) struct Known(BTreeMap<Field, String>);
 impl Known {
     pub(super) fn set(&mut self, field: Field, text: &str) {
         self.0.insert(field, text.to_owned());
+    }
+
+    /// What git says of a commit beside its date.
+    pub(super) fn of_subject(subject: &str) -> Self {
+        let mut known = Self::default();
+        known.set(Field::Subject, subject);
+        known
     }
 
     pub(super) fn get(&self, field: Field) -> Option<&str> {
@@ -117,6 +126,7 @@ impl Known {
             pipeline: self.needed(Field::Pipeline)?,
             tag: self.needed(Field::Tag)?,
             run_date: self.needed::<ReleaseDate>(Field::RunDate)?.0,
+            subject: self.get(Field::Subject).and_then(CommitSubject::cut),
         })
     }
 

@@ -53,6 +53,9 @@ use tally::{Place, Tally};
 /// are those of the git tag of that name, or of that name after a `v`; the date of
 /// a commit is asked of git, too.
 ///
+/// A voided run of an export is stored and voided again, which needs a token with
+/// `runs:void` beside `runs:write`.
+///
 /// May be repeated for ever: what is stored is `unchanged`. A file or a line that
 /// is refused stops no other, and is told at the end with its reason; the exit
 /// code is 2 then. A folder is searched for .json, .ndjson and .jsonl; what is no
@@ -284,7 +287,14 @@ impl Backfill {
                     Err(why) => Err(NoRun::Refused(why)),
                 };
                 match read {
-                    Ok(run) => return send(Entry { place, run, bytes }),
+                    Ok((run, void)) => {
+                        return send(Entry {
+                            place,
+                            run,
+                            void,
+                            bytes,
+                        });
+                    }
                     Err(NoRun::Other(why)) if !source.is_named => {
                         lock(&self.tally).skip(place, why);
                     }

@@ -10,9 +10,11 @@ use super::files::Source;
 use super::git::Git;
 use super::known::{Field, Known};
 use super::pattern::Pattern;
+use crate::api::VoidedBody;
 use crate::collect::{self, Kind};
 use crate::domain::{
     Document, DocumentContent, Faults, JsonText, Measured, Metrics, Parameters, Run, Upload,
+    VoidReason,
 };
 use crate::files::gathered::say_notes;
 use crate::read::Place;
@@ -23,6 +25,18 @@ pub(super) enum NoRun {
     Other(String),
     /// It is a measurement that makes no run: why.
     Refused(String),
+}
+
+/// A run, and why it is voided, if it is.
+type Found = (Run, Option<VoidReason>);
+
+/// A voided run, as an export writes it.
+fn voided(json: JsonText<'_>) -> Result<Found, String> {
+    let run = Run::parse_listed(json).map_err(|faults| list(&faults))?;
+    let voided: VoidedBody = json
+        .field("voided")
+        .map_err(|error| format!("/voided: {error}"))?;
+    Ok((run, Some(voided.reason)))
 }
 
 /// Reads texts; knows what they leave out.
@@ -37,16 +51,18 @@ pub(super) struct Reader {
 
 impl Reader {
     /// The run that `text` of `source` stands for.
-    pub(super) fn read(&mut self, source: &Source, text: &[u8]) -> Result<Run, NoRun> {
+    pub(super) fn read(&mut self, source: &Source, text: &[u8]) -> Result<Found, NoRun> {
         let json = JsonText::parse(text.trim_ascii_end())
             .map_err(|error| NoRun::Refused(format!("is not JSON: {error}")))?;
         if !json.is_object() {
             return Err(NoRun::Other("holds no JSON object".to_owned()));
         }
-        let read = if is_map(json) {
-            self.map(source, json)
+        let read = if json.has("voided") {
+            voided(json)
+        } else if is_map(json) {
+            self.map(source, json).map(|run| (run, None))
         } else if is_measurement(json) {
-            self.upload(source, json)
+            self.upload(source, json).map(|run| (run, None))
         } else {
             return Err(NoRun::Other(
                 "is neither a document, nor a run, nor a map of metrics to numbers".to_owned(),
@@ -57,7 +73,7 @@ impl Reader {
 
     fn upload(&mut self, source: &Source, json: JsonText<'_>) -> Result<Run, String> {
         match Upload::parse(json).map_err(|faults| list(&faults))? {
-            Upload::Run(run) => Ok(run),
+            Upload::Run(run) => Ok(*run),
             Upload::Document(document) => {
                 let known = self.complete(source, Known::default())?;
                 Ok(document.into_run(known.provenance()?))
@@ -122,7 +138,13 @@ impl Reader {
     fn ask_git(&mut self, path: &Path, known: &mut Known) -> Result<(), String> {
         let tag = known.get(Field::Tag).unwrap_or_default().to_owned();
         let commit = match known.get(Field::CommitSha).map(str::to_owned) {
-            Some(_) if known.get(Field::RunDate).is_some() => return Ok(()),
+            Some(sha) if known.get(Field::RunDate).is_some() => {
+                // The run is whole without the subject, so nothing is said where git has none.
+                if let Ok(commit) = self.git.commit(path, &sha) {
+                    known.fill_from(&Known::of_subject(&commit.subject));
+                }
+                return Ok(());
+            }
             Some(sha) => self.git.commit(path, &sha).map_err(|why| {
                 format!("has no `run_date`, and {why}: say it with --run-date, in the path with --from-path, or name a checkout with --git")
             })?,
@@ -134,6 +156,7 @@ impl Reader {
         let mut found = Known::default();
         found.set(Field::CommitSha, &commit.sha);
         found.set(Field::RunDate, &commit.date);
+        found.fill_from(&Known::of_subject(&commit.subject));
         known.fill_from(&found);
         Ok(())
     }

@@ -15,9 +15,10 @@ use tokio::task::JoinSet;
 
 use super::reading::list;
 use super::tally::{Place, Tally};
+use crate::api::RecordOutcome;
 use crate::client::{Client, ClientError};
 use crate::domain::Faults;
-use crate::domain::Run;
+use crate::domain::{Run, VoidReason};
 use crate::report::conflict;
 use crate::signals::Signals;
 
@@ -32,6 +33,8 @@ const GRACE: Duration = Duration::from_secs(2);
 pub(super) struct Entry {
     pub(super) place: Place,
     pub(super) run: Run,
+    /// Why the run is voided once it is stored, if it is.
+    pub(super) void: Option<VoidReason>,
     /// How much of its file it took.
     pub(super) bytes: u64,
 }
@@ -137,10 +140,10 @@ impl Shared {
             if self.stopped.load(Ordering::Relaxed) {
                 return;
             }
-            let result = self.client.upload(&entry.run).await;
+            let result = self.store(&entry).await;
             let mut tally = lock(&self.tally);
             match result {
-                Ok(answer) => tally.stored(answer.content.outcome),
+                Ok(outcome) => tally.stored(outcome),
                 Err(error) if error.is_of_the_run() => tally.refuse(entry.place, why(&error)),
                 Err(error) => {
                     self.stopped.store(true, Ordering::Relaxed);
@@ -154,6 +157,17 @@ impl Shared {
                 self.bar.set_message(tally.line());
             }
         }
+    }
+}
+
+impl Shared {
+    /// Stores a run, and voids it again where its export says so.
+    async fn store(&self, entry: &Entry) -> Result<RecordOutcome, ClientError> {
+        let answer = self.client.upload(&entry.run).await?.content;
+        if let Some(reason) = &entry.void {
+            self.client.void(answer.run_id, reason).await?;
+        }
+        Ok(answer.outcome)
     }
 }
 

@@ -7,14 +7,16 @@ use std::str::FromStr;
 
 use clap::{Args, ValueEnum};
 
+use super::cursors::given;
+use super::filters::CommonFilters;
 use super::{Outcome, client, print};
 
 use crate::api::{DEFAULT_LIMIT, HistoryAnswer, MAX_LIMIT};
 use crate::client::{Answer, Window};
 use crate::commands::flags::ClientArgs;
 use crate::domain::{
-    Arch, Branch, DateBound, DimKey, Distro, HostClass, MetricKey, NameError, Pipeline, Repo,
-    RunDateError, Tag, Workload, any_or,
+    Arch, Branch, DateBound, DimKey, Distro, MetricKey, NameError, Pipeline, RunDateError, Tag,
+    Workload, any_or,
 };
 use crate::report::history::{Csv, text};
 
@@ -84,21 +86,8 @@ struct WindowArgs {
     #[arg(long)]
     all: bool,
 
-    /// Runs on or after this date, such as 2026-11-30 or 2026-11-30T09:00:00Z
-    #[arg(long, value_name = "DATE", value_parser = bound)]
-    since: Option<String>,
-
-    /// Runs before this date
-    #[arg(long, value_name = "DATE", value_parser = bound)]
-    before: Option<String>,
-
-    /// Runs of this repository
-    #[arg(long, value_name = "NAME")]
-    repo: Option<Repo>,
-
-    /// Runs of this class of hosts
-    #[arg(long, value_name = "NAME")]
-    host_class: Option<HostClass>,
+    #[command(flatten)]
+    filters: CommonFilters,
 
     /// Reference runs of this name; `*` for live and reference runs alike [default: live runs, or
     /// with --baseline every reference run]
@@ -112,6 +101,10 @@ struct WindowArgs {
     /// Runs that did not run to their end, too
     #[arg(long)]
     include_failed: bool,
+
+    /// Runs that were voided, too
+    #[arg(long)]
+    include_voided: bool,
 
     /// The reference runs instead of the live ones
     #[arg(long)]
@@ -224,23 +217,14 @@ fn query(series: &SeriesArgs, window: &WindowArgs) -> Vec<(&'static str, String)
     let metrics = window.metrics.iter();
     query.extend(metrics.map(|key| ("metric_key", key.to_string())));
     query.extend(window.dims.iter().map(|key| ("dim_key", key.to_string())));
-    let optional = [
-        ("since", window.since.clone()),
-        ("before", window.before.clone()),
-        ("repo", window.repo.as_ref().map(ToString::to_string)),
-        (
-            "host_class",
-            window.host_class.as_ref().map(ToString::to_string),
-        ),
+    let flag = |is_set: bool| is_set.then(|| "true".to_owned());
+    query.extend(window.filters.query());
+    query.extend(given([
         ("tag", window.tag.clone()),
         ("pipeline", window.pipeline.clone()),
-        (
-            "include_failed",
-            window.include_failed.then(|| "true".to_owned()),
-        ),
-    ];
-    let given = optional.into_iter();
-    query.extend(given.filter_map(|(name, value)| Some((name, value?))));
+        ("include_failed", flag(window.include_failed)),
+        ("include_voided", flag(window.include_voided)),
+    ]));
     query
 }
 

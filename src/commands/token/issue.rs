@@ -20,8 +20,8 @@ use crate::domain::{Branch, Pipeline, Repo, Scope, Workload};
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(in crate::commands) struct IssueArgs {
-    /// What the token lets its bearer do: `runs:read` or `runs:write`, neither of which implies
-    /// the other; repeatable, or spaces between
+    /// What the token lets its bearer do: `runs:read`, `runs:write` or `runs:void`; none implies
+    /// another; repeatable, or spaces between
     #[arg(
         long = "scope",
         value_name = "SCOPE",
@@ -49,7 +49,7 @@ pub(in crate::commands) struct IssueArgs {
 }
 
 #[derive(Args, Debug)]
-#[command(next_help_heading = "Narrow what may be written (each repeatable)")]
+#[command(next_help_heading = "Narrow what may be written or voided (each repeatable)")]
 struct NarrowArgs {
     /// Runs of this repository alone
     #[arg(long, value_name = "NAME")]
@@ -72,7 +72,12 @@ Examples:
 
   A promote pipeline uploads runs of one branch:
     perf-tracking token issue --scope runs:write --subject promote --expires 365d \\
-      --branch main --pipeline promote > promote.token";
+      --branch main --pipeline promote > promote.token
+
+  An operator takes back a wrong run of one repository:
+    perf-tracking token issue --scope runs:read --scope runs:void --subject alice \\
+      --expires 1h \
+      --repo owner/project > void.token";
 
 impl NarrowArgs {
     fn narrow(self) -> Narrow {
@@ -101,9 +106,11 @@ pub(super) fn run(args: IssueArgs) -> anyhow::Result<Outcome> {
         narrow: args.narrow.narrow(),
         expires_in: args.expires,
     };
-    if !request.narrow.is_wide() && !request.scopes.contains(&Scope::RunsWrite) {
+    let changes = [Scope::RunsWrite, Scope::RunsVoid];
+    if !request.narrow.is_wide() && !changes.iter().any(|scope| request.scopes.contains(scope)) {
         tracing::warn!(
-            "the token has no `runs:write`, and what is narrowed is writes: it reads everything"
+            "the token has neither `runs:write` nor `runs:void`, and reads are never narrowed: it \
+             reads everything"
         );
     }
     let token = ring

@@ -11,9 +11,11 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Deref;
 
+use serde::de::Error as _;
 use serde::ser::SerializeStruct as _;
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value as Json;
+use serde_json::value::RawValue;
 
 use super::run::{Age, name, read_metrics};
 use super::{
@@ -200,8 +202,33 @@ pub(crate) fn read_parameters(fields: &Fields<'_, '_>) -> Option<Parameters> {
     if count > MAX_PARAMETERS {
         let detail = format!("must have at most {MAX_PARAMETERS} parameters, has {count}");
         fields.fault("parameters", detail);
+        return None;
+    }
+    let length = parameters_text(&parameters).chars().count();
+    if length > MAX_PARAMETERS_CHARS {
+        let detail =
+            format!("must have at most {MAX_PARAMETERS_CHARS} characters as JSON, has {length}");
+        fields.fault("parameters", detail);
     }
     Some(parameters)
+}
+
+/// The most characters that all parameters of a run may have together, as [`parameters_text`]
+/// writes them.
+pub const MAX_PARAMETERS_CHARS: usize = 8000;
+
+/// Parameters as JSON in canonical form: equal ones have equal texts.
+pub fn parameters_text(parameters: &Parameters) -> String {
+    // Names, texts, numbers and booleans always have a JSON form.
+    serde_json::to_string(parameters).unwrap_or_default()
+}
+
+/// The parameters that [`parameters_text`] wrote.
+///
+/// # Errors
+/// What does not fit.
+pub fn parse_parameters(text: &str) -> Result<Parameters, String> {
+    serde_json::from_str(text).map_err(|error| error.to_string())
 }
 
 impl Parameter {
@@ -234,6 +261,14 @@ impl Parameter {
         let json = JsonText::parse(text.as_bytes()).ok();
         let read = json.and_then(|json| Self::read(json.node()).ok());
         read.unwrap_or_else(|| Self::Text(text.to_owned()))
+    }
+}
+
+impl<'de> Deserialize<'de> for Parameter {
+    fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
+        let json = Box::<RawValue>::deserialize(source)?;
+        let json = JsonText::parse(json.get().as_bytes()).map_err(D::Error::custom)?;
+        Self::read(json.node()).map_err(D::Error::custom)
     }
 }
 

@@ -74,6 +74,11 @@ pub(in crate::http) fn flag(name: &str, description: &str) -> Parameter {
     parameter(name, description, schema)
 }
 
+/// Whether runs that were taken back count.
+pub(in crate::http) fn include_voided() -> Parameter {
+    flag("include_voided", "Whether runs that were voided count.")
+}
+
 /// The parts of a series.
 pub(in crate::http) fn series() -> [Parameter; 4] {
     [
