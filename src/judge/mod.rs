@@ -14,6 +14,7 @@
 //! - [`lint`]: what in a policy has no effect
 //! - [`spread`]: how far the passes of one measurement lie apart
 //! - [`history`]: the runs that a candidate is held against, and those that are left out
+//! - [`drift`]: a level that keeps moving, a little with each run
 //! - [`finding`]: what can be found of a candidate, and what it comes to
 //! - [`gate`]: all metrics of a document, and those that it lacks
 //! - [`accept`]: the entry of `gate.toml` that accepts what was found
@@ -28,6 +29,7 @@ pub mod calibrate;
 pub mod changes;
 pub mod comparison;
 pub mod config;
+pub mod drift;
 pub mod finding;
 pub mod gate;
 pub mod history;

@@ -25,6 +25,8 @@ mod tail;
 
 use noise::Noise;
 
+use super::comparison::ranks::two_sided_normal;
+
 /// The fewest values in which a change is looked for.
 pub const FEWEST: usize = 5;
 
@@ -150,24 +152,9 @@ fn change_point(
         after: noise::median(&mut values[at..to].to_vec()),
         values_before: at - from,
         values_after: to - at,
-        chance: (values.len() as f64 * two_sided(deviations)).min(1.0),
+        chance: (values.len() as f64 * two_sided_normal(deviations)).min(1.0),
         strength,
     }
-}
-
-/// The probability that a standard normal variable is further than `z` from 0.
-///
-/// Abramowitz and Stegun, "Handbook of Mathematical Functions" (1964), 7.1.26 with the factor of the
-/// tail kept apart, so that small probabilities keep their order of magnitude; the relative error is
-/// under 2 %.
-fn two_sided(z: f64) -> f64 {
-    let x = z / std::f64::consts::SQRT_2;
-    let t = 1.0 / (1.0 + 0.327_591_1 * x);
-    let series = t
-        * (0.254_829_592
-            + t * (-0.284_496_736
-                + t * (1.421_413_741 + t * (-1.453_152_027 + t * 1.061_405_429))));
-    (series * (-x * x).exp()).min(1.0)
 }
 
 #[cfg(test)]

@@ -98,7 +98,7 @@ fn normal_p(u: f64, m: usize, n: usize, ties: &[usize]) -> f64 {
 
 /// The share of a normal distribution that lies at least `z` deviations from its mean; all of it
 /// for a negative `z`.
-fn two_sided_normal(z: f64) -> f64 {
+pub(in crate::judge) fn two_sided_normal(z: f64) -> f64 {
     if z <= 0.0 {
         return 1.0;
     }
