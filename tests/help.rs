@@ -25,7 +25,7 @@ fn help(command: &[&str]) -> String {
 
 #[test]
 fn help_of_every_command() {
-    let commands: [&[&str]; 27] = [
+    let commands: [&[&str]; 29] = [
         &[],
         &["serve"],
         &["migrate"],
@@ -46,6 +46,8 @@ fn help_of_every_command() {
         &["run"],
         &["run", "show"],
         &["run", "void"],
+        &["changes"],
+        &["drift"],
         &["export"],
         &["backfill"],
         &["health"],
@@ -76,7 +78,7 @@ fn no_command_is_left_out() {
         commands(&[]),
         [
             "serve", "migrate", "measure", "document", "gate", "upload", "history", "runs", "run",
-            "export", "backfill", "health", "token", "version", "help"
+            "changes", "drift", "export", "backfill", "health", "token", "version", "help"
         ]
     );
     assert_eq!(commands(&["document"]), ["check", "schema", "help"]);

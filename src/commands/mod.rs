@@ -2,9 +2,11 @@
 
 mod about;
 mod backfill;
+mod changes;
 mod client;
 mod cursors;
 mod document;
+mod drift;
 mod export;
 mod filters;
 mod flags;
@@ -15,8 +17,10 @@ mod load;
 mod measure;
 mod migrate;
 mod parse;
+mod past;
 mod run;
 mod runs;
+
 mod serve;
 mod token;
 mod upload;
@@ -109,6 +113,8 @@ enum Command {
     /// Show one run, or take runs back
     #[command(subcommand)]
     Run(Box<run::RunCommand>),
+    Changes(Box<changes::ChangesArgs>),
+    Drift(Box<drift::DriftArgs>),
     Export(Box<export::ExportArgs>),
     Backfill(Box<backfill::BackfillArgs>),
     Health(health::HealthArgs),
@@ -155,6 +161,8 @@ impl Cli {
             Command::History(args) => history::run(args),
             Command::Runs(args) => runs::run(*args),
             Command::Run(command) => command.run(),
+            Command::Changes(args) => args.run(),
+            Command::Drift(args) => args.run(),
             Command::Export(args) => export::run(*args),
             Command::Backfill(args) => backfill::run(*args),
             Command::Health(args) => health::run(args),

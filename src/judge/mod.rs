@@ -8,6 +8,7 @@
 //! - [`moments`]: mean and sample standard deviation, exact
 //! - [`window`]: one candidate against its newest values
 //! - [`metrics`]: what is known of the metrics that the readers make
+//! - [`past`]: the history of one metric, one point for each commit
 //! - [`policy`]: which rule holds for which metric, and what has been accepted
 //! - [`changes`]: the runs from which on the level of a metric is another one
 //! - [`config`]: a policy out of `gate.toml`, with line and column for each fault
@@ -37,6 +38,7 @@ pub mod lint;
 pub mod metrics;
 pub mod moments;
 mod outliers;
+pub mod past;
 pub mod pattern;
 pub mod policy;
 pub mod replay;

@@ -5,7 +5,9 @@
 //! [`Verdict`] is a judgement as every form tells it: ordered, the worst first, counted, and in
 //! words, computed once.
 
+pub(crate) mod changes;
 pub(crate) mod conflict;
+pub(crate) mod drift;
 mod explained;
 pub(crate) mod history;
 mod json;
@@ -15,6 +17,7 @@ mod number;
 mod openmetrics;
 mod past;
 pub(crate) mod runs;
+mod sparkline;
 mod spread;
 mod text;
 mod verdict;

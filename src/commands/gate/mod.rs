@@ -85,7 +85,7 @@ struct JudgeArgs {
     reports: Reports,
 }
 
-const DEFAULT_CONFIG: &str = "gate.toml";
+pub(in crate::commands) const DEFAULT_CONFIG: &str = "gate.toml";
 
 const EXAMPLES: &str = "\
 Exit codes:
@@ -191,7 +191,7 @@ fn read_rules(path: &Path) -> anyhow::Result<(String, Policy)> {
 }
 
 /// The rules in a file.
-fn read_policy(path: &Path) -> anyhow::Result<Policy> {
+pub(in crate::commands) fn read_policy(path: &Path) -> anyhow::Result<Policy> {
     Ok(read_rules(path)?.1)
 }
 

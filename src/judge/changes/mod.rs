@@ -23,6 +23,8 @@ mod noise;
 mod segments;
 mod tail;
 
+pub(super) use noise::median;
+
 use noise::Noise;
 
 use super::comparison::ranks::two_sided_normal;

@@ -73,7 +73,7 @@ impl Noise {
 }
 
 /// The median, the mean of the two in the middle where their number is even; 0 of none.
-pub(super) fn median(values: &mut [f64]) -> f64 {
+pub(in crate::judge) fn median(values: &mut [f64]) -> f64 {
     let middle = values.len() / 2;
     if values.is_empty() {
         return 0.0;

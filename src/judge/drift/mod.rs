@@ -134,7 +134,11 @@ fn steps(values: &[f64]) -> Vec<ChangePoint> {
     let mut steps = changes::find(values);
     let starts: Vec<usize> = steps.iter().map(|step| step.at).collect();
     let mut best = (
-        cost(values, distance_from_levels(values, &starts), 2 * starts.len() + 1),
+        cost(
+            values,
+            distance_from_levels(values, &starts),
+            2 * starts.len() + 1,
+        ),
         starts.len(),
     );
     for kept in 0..=starts.len() {
@@ -163,7 +167,11 @@ fn distance_from_line(values: &[f64]) -> Option<f64> {
     let line = trend(values)?;
     let at = |index: usize| line.slope.mul_add(index as f64, line.intercept);
     let distances = values.iter().enumerate();
-    Some(distances.map(|(index, value)| (value - at(index)).abs()).sum())
+    Some(
+        distances
+            .map(|(index, value)| (value - at(index)).abs())
+            .sum(),
+    )
 }
 
 /// The sum of the distances of the values from the medians of their levels.
@@ -174,7 +182,10 @@ fn distance_from_levels(values: &[f64], starts: &[usize]) -> f64 {
         let level = &values[from..to];
         from = to;
         let median = trend::median(level.to_vec());
-        level.iter().map(|value| (value - median).abs()).sum::<f64>()
+        level
+            .iter()
+            .map(|value| (value - median).abs())
+            .sum::<f64>()
     };
     ends.map(of_level).sum()
 }

@@ -29,7 +29,10 @@ struct Case {
 
 fn assert_close(found: f64, expected: f64, what: &str) {
     let tolerance = 1e-9 * expected.abs().max(1e-3);
-    assert!((found - expected).abs() <= tolerance, "{what}: {found} is not {expected}");
+    assert!(
+        (found - expected).abs() <= tolerance,
+        "{what}: {found} is not {expected}"
+    );
 }
 
 fn assert_same(found: Option<f64>, expected: Option<f64>, what: &str) {
@@ -49,7 +52,11 @@ fn every_reference_case_is_met() {
         let name = &case.name;
         assert_close(found.least_squares_slope, case.ols_slope, name);
         assert_close(found.least_squares_intercept, case.ols_intercept, name);
-        assert_same(found.least_squares_percent, case.ols_fitted_end_to_end_pct, name);
+        assert_same(
+            found.least_squares_percent,
+            case.ols_fitted_end_to_end_pct,
+            name,
+        );
         assert_close(found.slope, case.theil_sen_slope, name);
         assert_close(found.intercept, case.theil_sen_intercept, name);
         assert_close(found.slope_interval.0, case.theil_sen_lo95, name);
@@ -63,14 +70,20 @@ fn every_reference_case_is_met() {
             ..Limits::default()
         };
         let status = judge(&case.y_oldest_first, Worse::Higher, limits).status;
-        assert_eq!(format!("{status:?}").to_uppercase(), case.status_seed004, "{name}");
+        assert_eq!(
+            format!("{status:?}").to_uppercase(),
+            case.status_seed004,
+            "{name}"
+        );
     }
 }
 
 #[test]
 fn the_fitted_rule_is_fooled_by_no_outlier_and_sees_the_drift_of_the_seed() {
     let judge = |values: &[f64]| judge(values, Worse::Higher, Limits::default());
-    let fooling = [80.0, 100.0, 100.0, 100.0, 100.0, 100.0, 100.0, 100.0, 100.0, 100.0];
+    let fooling = [
+        80.0, 100.0, 100.0, 100.0, 100.0, 100.0, 100.0, 100.0, 100.0, 100.0,
+    ];
     assert_eq!(judge(&fooling).status, Status::Ok);
     let monthly = [120.0, 128.0, 136.0, 144.0, 152.0, 160.0, 172.0];
     let found = judge(&monthly);
@@ -116,10 +129,21 @@ fn a_step_is_told_as_a_step_and_what_came_since_is_judged_alone() {
     let creeping: Vec<f64> = values
         .iter()
         .enumerate()
-        .map(|(run, value)| value + if run < 18 { 0.0 } else { 4.0 * (run - 18) as f64 })
+        .map(|(run, value)| {
+            value
+                + if run < 18 {
+                    0.0
+                } else {
+                    4.0 * (run - 18) as f64
+                }
+        })
         .collect();
     let found = judge(&creeping, Worse::Higher, Limits::default());
-    assert_eq!((found.status, found.since), (Status::Drift, 18), "{found:?}");
+    assert_eq!(
+        (found.status, found.since),
+        (Status::Drift, 18),
+        "{found:?}"
+    );
 }
 
 #[test]
@@ -127,7 +151,9 @@ fn windows_without_noise_are_judged_as_well() {
     let judge = |values: &[f64]| judge(values, Worse::Higher, Limits::default());
     let same = judge(&[7.0; 30]);
     assert_eq!((same.status, same.steps.len()), (Status::Ok, 0));
-    let step: Vec<f64> = (0..30).map(|run| if run < 20 { 100.0 } else { 130.0 }).collect();
+    let step: Vec<f64> = (0..30)
+        .map(|run| if run < 20 { 100.0 } else { 130.0 })
+        .collect();
     let found = judge(&step);
     assert_eq!((found.status, found.since), (Status::Ok, 20));
     let line: Vec<f64> = (0..30).map(|run| 100.0 + f64::from(run)).collect();
@@ -184,7 +210,11 @@ impl Noise {
             Kind::Spikes => normal,
             Kind::TwoHumps => {
                 if self.uniform() < 1.0 / 3.0 {
-                    self.before = if self.uniform() < 0.4 { 4.0 * percent } else { 0.0 };
+                    self.before = if self.uniform() < 0.4 {
+                        4.0 * percent
+                    } else {
+                        0.0
+                    };
                 }
                 normal + self.before
             }

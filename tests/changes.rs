@@ -1,0 +1,307 @@
+//! `perf-tracking changes` and `perf-tracking drift`, as a shell sees them, over a file of runs.
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test that cannot go on ends; helpers of tests do not count as tests yet"
+)]
+
+use std::fmt::Write as _;
+use std::fs;
+use std::io::Write as _;
+use std::process::{Command, Stdio};
+
+use serde_json::{Value as Json, json};
+
+/// A folder with a file of runs.
+struct Place(tempfile::TempDir);
+
+struct Left {
+    code: i32,
+    stdout: String,
+    stderr: String,
+}
+
+impl Place {
+    /// A file with these runs.
+    fn with(runs: &[Json]) -> Self {
+        let place = Self(tempfile::tempdir().unwrap());
+        let lines = runs.iter().fold(String::new(), |mut lines, run| {
+            writeln!(lines, "{run}").unwrap();
+            lines
+        });
+        let left = place.run(&["backfill", "-"], &lines);
+        assert_eq!(left.code, 0, "{}", left.stderr);
+        place
+    }
+
+    fn run(&self, args: &[&str], stdin: &str) -> Left {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_perf-tracking"))
+            .args(args)
+            .env_clear()
+            .env("PATH", std::env::var("PATH").unwrap())
+            .env("PERF_TRACKING_URL", "sqlite:perf.db")
+            .current_dir(self.0.path())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        child
+            .stdin
+            .take()
+            .unwrap()
+            .write_all(stdin.as_bytes())
+            .unwrap();
+        let output = child.wait_with_output().unwrap();
+        Left {
+            code: output.status.code().unwrap(),
+            stdout: String::from_utf8(output.stdout).unwrap(),
+            stderr: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+
+    fn json(&self, args: &[&str]) -> Json {
+        let left = self.run(&[args, &["--json"]].concat(), "");
+        serde_json::from_str(&left.stdout).unwrap_or_else(|_| panic!("{}", left.stderr))
+    }
+}
+
+/// The run of commit number `number`, on its own day of 2026.
+fn run(number: u64, metrics: &[(&str, f64)]) -> Json {
+    let date = chrono::DateTime::from_timestamp(1_767_225_600 + 86_400 * number as i64, 0).unwrap();
+    let metrics: Vec<Json> = metrics
+        .iter()
+        .map(|(key, value)| json!({"metric_key": key, "value": value, "wallclock": false}))
+        .collect();
+    json!({
+        "workload": "perf", "repo": "drizzle", "branch": "main", "pipeline": "promote",
+        "distro": "trixie", "arch": "amd64", "host_class": "callgrind",
+        "commit_sha": format!("{number:040x}"), "run_date": date.to_rfc3339(),
+        "succeeded": true, "metrics": metrics,
+    })
+}
+
+/// Forty commits: instructions rise by 5 % and transactions by 10 % at commit 20, and the size grows
+/// by 1 % of its start with each commit.
+fn history() -> Vec<Json> {
+    (0..40)
+        .map(|number| {
+            let moved = number >= 20;
+            let wobble = [0.0, 3.0, 1.0, 4.0, 2.0][number as usize % 5];
+            run(
+                number,
+                &[
+                    (
+                        "callgrind.ir",
+                        if moved { 105_000.0 } else { 100_000.0 } + wobble,
+                    ),
+                    ("sysbench.tps", if moved { 1100.0 } else { 1000.0 } + wobble),
+                    (
+                        "massif.peak_heap_bytes",
+                        1000.0 + 10.0 * number as f64 + wobble,
+                    ),
+                ],
+            )
+        })
+        .collect()
+}
+
+const RULES: &str = "[[metric]]\npattern = \"sysbench.tps\"\nworse = \"lower\"\n";
+
+#[test]
+fn a_change_names_its_commit_and_both_levels() {
+    let place = Place::with(&history());
+    fs::write(place.0.path().join("gate.toml"), RULES).unwrap();
+    let found = place.json(&["changes", "--metric=callgrind.ir", "--metric=sysbench.tps"]);
+    assert_eq!(found["commits"].as_array().unwrap().len(), 1, "{found:#}");
+    let commit = &found["commits"][0];
+    assert_eq!(commit["commit"], format!("{:040x}", 20));
+    assert_eq!(commit["date"], "2026-01-21T00:00:00Z");
+    let instructions = &commit["metrics"][0];
+    assert_eq!(instructions["metric_key"], "callgrind.ir");
+    assert_eq!(instructions["direction"], "worse");
+    assert_eq!(
+        (&instructions["before"], &instructions["after"]),
+        (&json!(100_002.0), &json!(105_002.0))
+    );
+    assert_eq!(
+        instructions["last_before"]["commit"],
+        format!("{:040x}", 19)
+    );
+    assert_eq!(instructions["certainty"], "settled");
+    assert_eq!(commit["metrics"][1]["metric_key"], "sysbench.tps");
+    assert_eq!(commit["metrics"][1]["direction"], "better");
+}
+
+#[test]
+fn filters_leave_what_was_asked_for() {
+    let place = Place::with(&history());
+    fs::write(place.0.path().join("gate.toml"), RULES).unwrap();
+    let both = ["changes", "--metric=callgrind.ir", "--metric=sysbench.tps"];
+    let keys = |more: &[&str]| -> Vec<String> {
+        let found = place.json(&[&both[..], more].concat());
+        let commits = found["commits"].as_array().unwrap().clone();
+        let metrics = commits
+            .iter()
+            .flat_map(|commit| commit["metrics"].as_array().unwrap());
+        metrics
+            .map(|metric| metric["metric_key"].as_str().unwrap().to_owned())
+            .collect()
+    };
+    assert_eq!(keys(&["--worse"]), ["callgrind.ir"]);
+    assert_eq!(keys(&["--better"]), ["sysbench.tps"]);
+    assert_eq!(keys(&["--since=2026-01-21"]).len(), 2);
+    assert_eq!(keys(&["--since=2026-01-22"]).len(), 0);
+    assert_eq!(keys(&["--last=10"]).len(), 0);
+    assert_eq!(keys(&["--branch=other"]).len(), 0);
+}
+
+#[test]
+fn an_accepted_step_is_marked_and_failed_runs_and_outliers_are_no_change() {
+    let mut runs = history();
+    runs[5]["succeeded"] = json!(false);
+    runs[5]["metrics"][0]["value"] = json!(1);
+    runs[30]["metrics"][0]["value"] = json!(250_000);
+    let place = Place::with(&runs);
+    let accepted = format!(
+        "[[accepted]]\nmetric = \"callgrind.ir\"\nsince_commit = \"{:040x}\"\nwhy = \"checks\"\nby = \"ann\"\n",
+        20
+    );
+    fs::write(place.0.path().join("gate.toml"), accepted).unwrap();
+    let found = place.json(&["changes", "--metric=callgrind.ir"]);
+    assert_eq!(found["commits"].as_array().unwrap().len(), 1, "{found:#}");
+    let metric = &found["commits"][0]["metrics"][0];
+    assert_eq!(metric["accepted"]["why"], "checks", "{metric:#}");
+}
+
+#[test]
+fn the_text_fits_eighty_columns_and_markdown_has_a_row_a_metric() {
+    let place = Place::with(&history());
+    let left = place.run(&["changes", "--metric=callgrind.ir"], "");
+    assert_eq!((left.code, left.stderr.as_str()), (0, ""));
+    let longest = left.stdout.lines().map(|line| line.chars().count()).max();
+    assert!(longest.unwrap() <= 80, "{}", left.stdout);
+    for part in [
+        "000000000000  2026-01-21",
+        "100,002 -> 105,002  +5.00 %  worse",
+        "settled: 20 commits",
+    ] {
+        assert!(left.stdout.contains(part), "{part}:\n{}", left.stdout);
+    }
+    let markdown = place
+        .run(&["changes", "--metric=callgrind.ir", "--markdown"], "")
+        .stdout;
+    assert!(
+        markdown.contains("| callgrind.ir | 100,002 | 105,002 | +5.00 % worse |"),
+        "{markdown}"
+    );
+}
+
+#[test]
+fn a_store_without_runs_cannot_be_judged() {
+    let place = Place::with(&history()[..3]);
+    for command in ["changes", "drift"] {
+        let left = place.run(&[command], "");
+        assert_eq!(left.code, 3, "{command}: {}{}", left.stdout, left.stderr);
+    }
+}
+
+#[test]
+fn series_a_line_are_answered_with_indices_a_line() {
+    let place = Place(tempfile::tempdir().unwrap());
+    let step = [[5.0; 10], [6.0; 10]].concat();
+    let input = format!(
+        "{}\n{}\n",
+        json!({"name": "a", "values": step}),
+        json!({"values": [1, 2]})
+    );
+    let left = place.run(&["changes", "--eval"], &input);
+    assert_eq!((left.code, left.stdout.as_str()), (0, "[10]\n[]\n"));
+    let left = place.run(&["changes", "--eval"], "{}\n");
+    assert_eq!(left.code, 2);
+    assert!(
+        left.stderr.contains("line 1 is no series"),
+        "{}",
+        left.stderr
+    );
+}
+
+#[test]
+fn a_metric_that_creeps_drifts_and_a_step_does_not() {
+    let place = Place::with(&history());
+    let left = place.run(&["drift"], "");
+    assert_eq!(left.code, 1, "{}{}", left.stdout, left.stderr);
+    let longest = left.stdout.lines().map(|line| line.chars().count()).max();
+    assert!(longest.unwrap() <= 80, "{}", left.stdout);
+    let found = place.json(&["drift"]);
+    let status = |key: &str| -> Json {
+        let rows = found["metrics"].as_array().unwrap();
+        rows.iter().find(|row| row["metric_key"] == key).unwrap()["status"].clone()
+    };
+    assert_eq!(status("massif.peak_heap_bytes"), "drift", "{found:#}");
+    assert_eq!(status("callgrind.ir"), "ok");
+    let rows = found["metrics"].as_array().unwrap();
+    assert_eq!(
+        rows[0]["metric_key"], "massif.peak_heap_bytes",
+        "the worst is first"
+    );
+    let step = rows
+        .iter()
+        .find(|row| row["metric_key"] == "callgrind.ir")
+        .unwrap();
+    assert_eq!(step["steps"][0]["commit"], format!("{:040x}", 20));
+    // 10 bytes a day.
+    let slope = rows[0]["trend"]["theil_sen_slope"].as_f64().unwrap();
+    assert!((slope - 10.0).abs() < 0.5, "{slope}");
+    let level = rows[0]["level_in_a_year"].as_f64().unwrap();
+    assert!((level - (1390.0 + 3652.5)).abs() < 100.0, "{level}");
+
+    let quiet = place.run(
+        &["drift", "--metric=callgrind.ir", "--metric=sysbench.tps"],
+        "",
+    );
+    assert_eq!(quiet.code, 0, "{}", quiet.stdout);
+    let patient = place.run(&["drift", "--warn=50 %", "--drift=60 %"], "");
+    assert_eq!(patient.code, 0, "{}", patient.stdout);
+    let swapped = place.run(&["drift", "--warn=20 %"], "");
+    assert_eq!(swapped.code, 2);
+    assert!(swapped.stderr.contains("swap them"), "{}", swapped.stderr);
+}
+
+#[test]
+fn an_accepted_step_starts_the_window_anew_and_junit_fails_on_drift() {
+    let place = Place::with(&history());
+    let junit = place.run(&["drift", "--junit"], "");
+    assert_eq!(junit.code, 1);
+    assert!(junit.stdout.contains("<failure"), "{}", junit.stdout);
+    assert!(junit.stdout.contains("failures=\"1\""), "{}", junit.stdout);
+    let accepted = format!(
+        "[[accepted]]\nmetric = \"massif.*\"\nsince_commit = \"{:040x}\"\nwhy = \"cache\"\nby = \"ann\"\n",
+        37
+    );
+    fs::write(place.0.path().join("gate.toml"), accepted).unwrap();
+    let left = place.run(&["drift"], "");
+    assert_eq!(left.code, 0, "{}{}", left.stdout, left.stderr);
+}
+
+#[test]
+fn a_creep_that_no_window_sees_is_found_against_a_reference_run() {
+    let mut runs: Vec<Json> = (0..40)
+        .map(|number| {
+            run(
+                number,
+                &[("callgrind.ir", 100_000.0 + 100.0 * number as f64)],
+            )
+        })
+        .collect();
+    let mut reference = run(0, &[("callgrind.ir", 80_000.0)]);
+    reference["tag"] = json!("14.04");
+    reference["commit_sha"] = json!("f".repeat(40));
+    runs.push(reference);
+    let place = Place::with(&runs);
+    assert_eq!(place.run(&["drift"], "").code, 0);
+    let left = place.run(&["drift", "--baseline=14.04"], "");
+    assert_eq!(left.code, 1, "{}", left.stdout);
+    let row = &place.json(&["drift", "--baseline=14.04"])["metrics"][0];
+    assert_eq!(row["reference"]["value"], 80_000.0);
+    assert_eq!(row["reference"]["level"], 103_700.0);
+}
