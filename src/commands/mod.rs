@@ -20,7 +20,6 @@ mod parse;
 mod past;
 mod run;
 mod runs;
-
 mod serve;
 mod token;
 mod upload;

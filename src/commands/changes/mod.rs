@@ -43,7 +43,7 @@ pub(super) struct ChangesArgs {
     ///
     /// Reads one JSON object a line, `{"name": "...", "values": [...]}` with the oldest value
     /// first, and answers each with a JSON list on a line. benches/changes/README.md uses it.
-    #[arg(long, hide_short_help = true, exclusive = true)]
+    #[arg(long, hide_short_help = true)]
     eval: bool,
 }
 
