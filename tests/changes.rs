@@ -305,3 +305,38 @@ fn a_creep_that_no_window_sees_is_found_against_a_reference_run() {
     assert_eq!(row["reference"]["value"], 80_000.0);
     assert_eq!(row["reference"]["level"], 103_700.0);
 }
+
+#[test]
+fn a_gate_that_passes_tells_of_an_unaccepted_step_in_its_window() {
+    let place = Place::with(&history()[..30]);
+    let document = json!({
+        "format_version": 1, "workload": "perf", "arch": "amd64", "distro": "trixie",
+        "host_class": "callgrind", "succeeded": true, "parameters": {},
+        "metrics": [{"metric_key": "callgrind.ir", "dim_key": "", "value": 105_002, "wallclock": false}],
+    });
+    fs::write(place.0.path().join("metrics.json"), document.to_string()).unwrap();
+    let gate = |rules: &str| {
+        let rules =
+            format!("{rules}\n[[metric]]\npattern = \"{{massif,sysbench}}.*\"\nignore = true\n");
+        fs::write(place.0.path().join("gate.toml"), rules).unwrap();
+        let args = [
+            "gate",
+            "--document=metrics.json",
+            "--repo=drizzle",
+            "--branch=main",
+        ];
+        place.run(&args, "")
+    };
+    let left = gate("");
+    assert_eq!(left.code, 0, "{}{}", left.stdout, left.stderr);
+    let told =
+        "hint: the window of callgrind.ir holds a step for the worse at 000000000000 that no";
+    assert!(left.stderr.contains(told), "{}", left.stderr);
+    let accepted = format!(
+        "[[accepted]]\nmetric = \"callgrind.ir\"\nsince_commit = \"{:040x}\"\nwhy = \"checks\"\nby = \"ann\"\n",
+        20
+    );
+    let left = gate(&accepted);
+    assert_eq!(left.code, 0, "{}{}", left.stdout, left.stderr);
+    assert!(!left.stderr.contains("hint:"), "{}", left.stderr);
+}

@@ -1,10 +1,11 @@
 //! What the commands that look back share: which series and metrics, and their histories.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 
+use super::cursors::{Cursors, Query};
 use super::gate;
 use crate::api::{MetricPoints, PointBody};
 use crate::client::{Client, Window};
@@ -93,10 +94,10 @@ impl SelectArgs {
                 None => Histories::new(),
                 Some(tag) => {
                     let tagged = self.points(client, &series, Window::Baseline, 1, Some(tag));
-                    self.histories(&series, tagged.await?, policy)
+                    self.histories(&series, tagged.await?, policy, 1)
                 }
             };
-            for (key, past) in self.histories(&series, live, policy) {
+            for (key, past) in self.histories(&series, live, policy, last) {
                 let reference = references
                     .remove(&key)
                     .and_then(|mut past| past.points.pop());
@@ -107,21 +108,28 @@ impl SelectArgs {
     }
 
     async fn series(&self, client: &Client) -> anyhow::Result<Vec<Series>> {
-        let query = given(&[
+        let mut cursors = Cursors::new(given(&[
             ("workload", self.workload.as_ref().map(ToString::to_string)),
             ("branch", self.branch.as_ref().map(ToString::to_string)),
             ("arch", self.arch.as_ref().map(ToString::to_string)),
             ("distro", self.distro.as_ref().map(ToString::to_string)),
             ("repo", self.repo.as_ref().map(ToString::to_string)),
-        ]);
-        let found = client.series(&query).await?.series.into_iter();
-        let found = found.map(|body| Series {
-            workload: body.workload,
-            branch: body.branch,
-            arch: body.arch,
-            distro: body.distro,
-        });
-        Ok(found.collect())
+        ]));
+        // A series with many metrics stands on several pages.
+        let mut found = BTreeSet::new();
+        loop {
+            let page = client.series(cursors.query()).await?;
+            found.extend(page.series.into_iter().map(|body| Series {
+                workload: body.workload,
+                branch: body.branch,
+                arch: body.arch,
+                distro: body.distro,
+            }));
+            match page.next {
+                Some(cursor) => cursors.follow(cursor)?,
+                None => return Ok(found.into_iter().collect()),
+            }
+        }
     }
 
     /// The points of the newest `last` runs of a series, newest first.
@@ -133,7 +141,7 @@ impl SelectArgs {
         last: usize,
         tag: Option<&Tag>,
     ) -> anyhow::Result<Vec<MetricPoints>> {
-        let mut query = given(&[
+        let mut cursors = Cursors::new(given(&[
             ("workload", Some(series.workload.to_string())),
             ("branch", Some(series.branch.to_string())),
             ("arch", Some(series.arch.to_string())),
@@ -142,11 +150,11 @@ impl SelectArgs {
             ("repo", self.repo.as_ref().map(ToString::to_string)),
             ("tag", tag.map(ToString::to_string)),
             ("pipeline", tag.is_none().then(|| self.pipeline.to_string())),
-        ]);
+        ]));
         let mut metrics: BTreeMap<(MetricKey, String), MetricPoints> = BTreeMap::new();
-        let (mut runs, mut followed) = (HashSet::new(), HashSet::new());
+        let mut runs = HashSet::new();
         loop {
-            let page = client.window(window, &query).await?.content;
+            let page = client.window(window, cursors.query()).await?.content;
             for mut metric in page.metrics {
                 runs.extend(metric.points.iter().map(|point| point.run_id));
                 let key = (metric.metric_key.clone(), metric.dim_key.to_string());
@@ -156,14 +164,20 @@ impl SelectArgs {
                 }
             }
             match page.next {
-                Some(cursor) if runs.len() < last => follow(&mut query, &mut followed, cursor)?,
+                Some(cursor) if runs.len() < last => cursors.follow(cursor)?,
                 _ => return Ok(metrics.into_values().collect()),
             }
         }
     }
 
     /// The points that count, by repository and metric.
-    fn histories(&self, series: &Series, metrics: Vec<MetricPoints>, policy: &Policy) -> Histories {
+    fn histories(
+        &self,
+        series: &Series,
+        metrics: Vec<MetricPoints>,
+        policy: &Policy,
+        last: usize,
+    ) -> Histories {
         let mut histories = Histories::new();
         for metric in metrics {
             let name = MetricName {
@@ -183,10 +197,12 @@ impl SelectArgs {
                     let class = class.or_else(|| Some(points.first()?.host_class.clone()));
                     points.retain(|point| Some(&point.host_class) == class.as_ref());
                 }
+                // Pages are whole, and may hold more than was asked for.
+                points.truncate(last);
                 let oldest_first = points.into_iter().rev().map(into_point);
                 let past = Past {
                     series: series.clone(),
-                    repo: repo.clone(),
+                    repo: Some(repo.clone()),
                     name: name.clone(),
                     points: by_commit(oldest_first),
                 };
@@ -208,25 +224,9 @@ impl SelectArgs {
 type Histories = BTreeMap<(Repo, MetricName), Past>;
 
 /// The parameters that have a value.
-fn given(parameters: &[(&'static str, Option<String>)]) -> Vec<(&'static str, String)> {
+fn given(parameters: &[(&'static str, Option<String>)]) -> Query {
     let given = |(name, value): &(&'static str, Option<String>)| Some((*name, value.clone()?));
     parameters.iter().filter_map(given).collect()
-}
-
-/// Asks for the page at `cursor` next.
-fn follow(
-    query: &mut Vec<(&'static str, String)>,
-    followed: &mut HashSet<String>,
-    cursor: String,
-) -> anyhow::Result<()> {
-    anyhow::ensure!(
-        followed.insert(cursor.clone()),
-        "the answer has no end: a page leads back to one that was read before; check --server \
-         (PERF_TRACKING_URL), and the proxies in front of the service"
-    );
-    query.retain(|(name, _)| *name != "cursor");
-    query.push(("cursor", cursor));
-    Ok(())
 }
 
 fn into_point(point: PointBody) -> PastPoint {
@@ -234,6 +234,7 @@ fn into_point(point: PointBody) -> PastPoint {
         run_id: point.run_id,
         commit: point.commit_sha,
         date: point.run_date,
+        subject: point.subject.as_ref().map(ToString::to_string),
         value: point.value.to_f64(),
         runs: 1,
     }

@@ -14,6 +14,8 @@ pub struct PastPoint {
     pub commit: CommitSha,
     /// Where the run stands in history.
     pub date: RunDate,
+    /// The commit's subject line, where it is known.
+    pub subject: Option<String>,
     /// The median of the values of its runs.
     pub value: f64,
     /// How many runs the commit has.
@@ -25,8 +27,8 @@ pub struct PastPoint {
 pub struct Past {
     /// The series.
     pub series: Series,
-    /// The repository.
-    pub repo: Repo,
+    /// The repository, where it is known.
+    pub repo: Option<Repo>,
     /// The metric.
     pub name: MetricName,
     /// The points, oldest first.

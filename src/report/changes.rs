@@ -36,8 +36,8 @@ pub(crate) struct Report {
 struct Commit {
     commit: CommitSha,
     date: RunDate,
-    repo: Repo,
-    /// Its subject line, where the checkout knows it.
+    repo: Option<Repo>,
+    /// Its subject line, where the run or the checkout knows it.
     subject: Option<String>,
     /// The metrics, the worst first.
     metrics: Vec<Metric>,
@@ -95,16 +95,19 @@ impl Report {
         subjects: &HashMap<CommitSha, String>,
         histories: usize,
     ) -> Self {
-        let mut commits: BTreeMap<(&Repo, &CommitSha), Commit> = BTreeMap::new();
+        let mut commits: BTreeMap<(Option<&Repo>, &CommitSha), Commit> = BTreeMap::new();
         for (past, moved) in moved {
             let first = moved.first;
             let commit = commits
-                .entry((&past.repo, &first.commit))
+                .entry((past.repo.as_ref(), &first.commit))
                 .or_insert_with(|| Commit {
                     commit: first.commit.clone(),
                     date: first.date,
                     repo: past.repo.clone(),
-                    subject: subjects.get(&first.commit).cloned(),
+                    subject: first
+                        .subject
+                        .clone()
+                        .or_else(|| subjects.get(&first.commit).cloned()),
                     metrics: Vec::new(),
                 });
             commit.metrics.push(Metric::new(past, moved));

@@ -33,7 +33,7 @@ const NEWEST: usize = 5;
 pub(crate) struct Row<'a> {
     pub(crate) status: Status,
     series: &'a Series,
-    repo: &'a Repo,
+    repo: Option<&'a Repo>,
     metric_key: &'a MetricKey,
     dim_key: &'a DimKey,
     worse: Worse,
@@ -127,7 +127,7 @@ impl<'a> Row<'a> {
                 (status, of_reference) => of_reference.map_or(status, |other| status.min(other)),
             },
             series: &past.series,
-            repo: &past.repo,
+            repo: past.repo.as_ref(),
             metric_key: &past.name.metric_key,
             dim_key: &past.name.dim_key,
             worse,

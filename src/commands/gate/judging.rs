@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use clap::Args;
 
-use super::{DEFAULT_CONFIG, document, file_name, history, read_policy};
+use super::{DEFAULT_CONFIG, document, file_name, hint, history, read_policy};
 use crate::commands::flags::ClientArgs;
 use crate::domain::{Branch, CommitSha, Document, Pipeline, Repo, Series};
 use crate::files::input::lines;
@@ -71,6 +71,8 @@ pub(super) struct Judged {
     pub(super) judgement: Judgement,
     pub(super) documents: usize,
     pub(super) config: String,
+    /// What the history tells beside the verdict.
+    pub(super) hint: Option<String>,
 }
 
 /// What is asked of the past.
@@ -123,6 +125,7 @@ impl QuestionArgs {
         let (candidate, history) = question.answer(online.then_some(self.client))?;
         Ok(Judged {
             judgement: judge::judge(&policy, &candidate, &history),
+            hint: hint::of(&policy, &candidate, &history),
             candidate,
             documents: documents.len(),
             config: file_name(&self.config),

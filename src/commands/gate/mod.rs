@@ -5,6 +5,7 @@ mod calibrate;
 mod check;
 mod document;
 mod explain;
+mod hint;
 mod history;
 mod init;
 mod judging;
@@ -166,6 +167,10 @@ impl JudgeArgs {
             explain: self.explain,
         };
         self.reports.write(&judged.verdict(), form)?;
+        let passed = judged.judgement.conclusion() == Conclusion::Passed;
+        if let Some(hint) = judged.hint.as_ref().filter(|_| passed) {
+            note(hint);
+        }
         Ok(outcome(&judged, self.bisect))
     }
 }
