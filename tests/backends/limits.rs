@@ -7,7 +7,7 @@ use reqwest::header::{ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_TYPE};
 use reqwest::{Client, Method};
 use serde_json::{Value as Json, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::TcpStream;
+use tokio::net::{TcpSocket, TcpStream};
 
 use crate::api::{Api, run, send, sha, with};
 use crate::database::Database;
@@ -307,7 +307,10 @@ async fn wait_until_nothing_moves(api: &Api) {
 
 /// A client that asks for more than any buffer between it and the server holds, and takes none of it.
 async fn never_reads(api: &Api) -> Raw {
-    let mut raw = Raw::open(api).await;
+    let socket = TcpSocket::new_v4().unwrap();
+    // What the system takes for it need not be made by the service.
+    socket.set_recv_buffer_size(4096).unwrap();
+    let mut raw = Raw(socket.connect(api.service.address()).await.unwrap());
     let request = format!(
         "GET /v1/runs/1 HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {}\r\n\r\n",
         api.token
@@ -333,7 +336,12 @@ pub(crate) async fn end_stuck_connections_so_that_others_get_in(context: &Contex
             _ => Raw::open(&api).await,
         });
     }
-    let read = tokio::time::timeout(DEADLINE, api.get("/v1/runs")).await;
+    // A connection of its own: the one that uploaded was idle, and has made room already.
+    let fresh = Client::builder().no_proxy().build().unwrap();
+    let request = fresh
+        .get(format!("{}/v1/runs", api.service.url()))
+        .bearer_auth(&api.token);
+    let read = tokio::time::timeout(DEADLINE, send(request)).await;
     read.expect("a stuck connection makes room").ok();
 }
 
