@@ -56,11 +56,11 @@ fn read_result(result: &At<'_>, list: &mut MetricList) -> Result<(), Unreadable>
 fn read_dim(result: &At<'_>) -> Result<Dim, Unreadable> {
     let mut dim = Dim::scalar();
     if let Some(parameter) = result.optional("parameter") {
-        dim = dim.with("parameter", tidy(&parameter.words()));
+        dim = dim.with("parameter", tidy(&parameter.scalar()?));
     }
     if let Some(parameters) = result.optional("parameters") {
         for (name, value) in parameters.entries()? {
-            dim = dim.with(name, tidy(&value.words()));
+            dim = dim.with(name, tidy(&value.scalar()?));
         }
     }
     Ok(dim)

@@ -94,7 +94,7 @@ fn read_dim(benchmark: &At<'_>) -> Result<Dim, Unreadable> {
     }
     if let Some(params) = benchmark.optional("params") {
         for (name, value) in params.entries()? {
-            dim = dim.with(name, tidy(without_hash(&value.words())));
+            dim = dim.with(name, tidy(without_hash(&value.scalar()?)));
         }
     }
     Ok(dim)

@@ -301,6 +301,14 @@ impl<'a> At<'a> {
         matches!(self.json, Json::Number(digits) if digits.parse() == Ok(0.0))
     }
 
+    /// The words of a parameter: a string, a number, `true` or `false`.
+    pub(super) fn scalar(&self) -> Result<String, Unreadable> {
+        if self.is_scalar() {
+            return Ok(self.words());
+        }
+        Err(self.wrong("must be a string, a number, true or false"))
+    }
+
     /// The value as a parameter shows it.
     pub(super) fn words(&self) -> String {
         written(self.json)

@@ -117,7 +117,7 @@ fn is_held(metric: &Metric, whole: &[Metric], moved: bool) -> bool {
     is_there || (moved && came_from_elsewhere())
 }
 
-/// Whether a line of google-benchmark's context moved into a benchmark, where it is a counter.
+/// Whether a line of google-benchmark's context, or another benchmark's counter, moved into a benchmark.
 fn is_counter_that_moved(metric: &Metric, whole: &[Metric], lines: &[String]) -> bool {
     let benchmark = |metric: &Metric| {
         let key = metric.name.metric_key.as_str();
@@ -134,7 +134,10 @@ fn is_counter_that_moved(metric: &Metric, whole: &[Metric], lines: &[String]) ->
         && whole
             .iter()
             .any(|other| benchmark(other) == benchmark(metric))
-        && lines.iter().any(|line| holds(line) == Some(true))
+        && (lines.iter().any(|line| holds(line) == Some(true))
+            || whole
+                .iter()
+                .any(|other| label(other) == label(metric) && other.value == metric.value))
 }
 
 fn files() -> Vec<(&'static str, Reader, Vec<String>, Reading)> {
