@@ -60,6 +60,8 @@ type Process = (String, Option<String>);
 #[derive(Debug, Default)]
 struct Part {
     creator: Option<String>,
+    /// Whether a line is there that callgrind alone writes: its parts end with `totals:`.
+    by_callgrind: bool,
     pid: Option<String>,
     command: Option<String>,
     number: Option<u64>,
@@ -290,6 +292,7 @@ impl Part {
     fn after(part: &Self) -> Self {
         Self {
             creator: part.creator.clone(),
+            by_callgrind: part.by_callgrind,
             pid: part.pid.clone(),
             command: part.command.clone(),
             thread: part.thread,
@@ -309,7 +312,14 @@ impl Part {
         };
         let value = value.trim();
         match key {
-            "creator" => self.creator = Some(value.to_owned()),
+            "creator" => {
+                self.by_callgrind |= value.starts_with("callgrind");
+                self.creator = Some(value.to_owned());
+            }
+            "desc" => {
+                let of_callgrind = ["Timerange:", "Trigger:"];
+                self.by_callgrind |= of_callgrind.iter().any(|word| value.starts_with(word));
+            }
             "pid" => self.pid = Some(value.to_owned()),
             "cmd" => self.command = Some(value.to_owned()),
             "thread" => self.thread = Some(whole_number(line, key, value)?),
@@ -395,11 +405,7 @@ impl Part {
                 None => Ok(None),
             };
         }
-        let by_callgrind = self
-            .creator
-            .as_deref()
-            .is_some_and(|creator| creator.starts_with("callgrind"));
-        if by_callgrind || self.summary.is_none() {
+        if self.by_callgrind || self.summary.is_none() {
             return Err(Unreadable::at(line, CUT_SHORT));
         }
         Ok(Some(self))

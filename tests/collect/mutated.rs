@@ -73,10 +73,11 @@ fn tells(name: &str, changes: &[Change]) -> bool {
     let moves = changes.iter().any(Change::moves);
     match name {
         // A snapshot with another's bytes, and a score with another's unit, are as good as any.
-        // A time of a repetition, which is left out, may become the mean's.
-        "massif/default.out" | "jmh/modes_by_hand.json" | "google_benchmark/repetitions.json" => {
-            !moves
-        }
+        // So is a counter of another benchmark, and a time with another's unit.
+        "massif/default.out"
+        | "jmh/modes_by_hand.json"
+        | "google_benchmark/repetitions.json"
+        | "google_benchmark/counters_and_units.json" => !moves,
         // A name may have spaces, and so may two lines that became one.
         "values/lines.txt" => !changes.iter().any(Change::joins),
         // Bytes, not lines.
@@ -115,29 +116,6 @@ fn is_held(metric: &Metric, whole: &[Metric], moved: bool) -> bool {
             && whole.iter().filter(same_key).count() > 0
     };
     is_there || (moved && came_from_elsewhere())
-}
-
-/// Whether a line of google-benchmark's context, or another benchmark's counter, moved into a benchmark.
-fn is_counter_that_moved(metric: &Metric, whole: &[Metric], lines: &[String]) -> bool {
-    let benchmark = |metric: &Metric| {
-        let key = metric.name.metric_key.as_str();
-        key.rsplit_once('.')
-            .map(|(benchmark, _)| benchmark.to_owned())
-    };
-    let value = metric.value.to_string();
-    let holds = |line: &String| {
-        let (name, rest) = line.split_once(':')?;
-        let name = name.trim().trim_matches('"');
-        Some(!name.is_empty() && label(metric).ends_with(name) && rest.contains(&value))
-    };
-    benchmark(metric).is_some_and(|key| key.starts_with("google_benchmark."))
-        && whole
-            .iter()
-            .any(|other| benchmark(other) == benchmark(metric))
-        && (lines.iter().any(|line| holds(line) == Some(true))
-            || whole
-                .iter()
-                .any(|other| label(other) == label(metric) && other.value == metric.value))
 }
 
 fn files() -> Vec<(&'static str, Reader, Vec<String>, Reading)> {
@@ -183,8 +161,7 @@ proptest! {
             let moved = changes.iter().any(Change::moves);
             for metric in &reading.metrics {
                 prop_assert!(
-                    is_held(metric, &whole.metrics, moved)
-                        || moved && is_counter_that_moved(metric, &whole.metrics, &lines),
+                    is_held(metric, &whole.metrics, moved),
                     "{name} {changes:?}: {} {{{}}} {}",
                     metric.name.metric_key, metric.name.dim_key, metric.value
                 );
