@@ -316,7 +316,7 @@ mod tests {
             fs::write(&file, "half").unwrap();
             file
         });
-        let long_ago = std::time::SystemTime::now() - 2 * ABANDONED_AFTER;
+        let long_ago = fs::metadata(&young).unwrap().modified().unwrap() - 2 * ABANDONED_AFTER;
         File::options()
             .write(true)
             .open(&old)

@@ -260,7 +260,7 @@ fn numbers_at_end(words: &[&str]) -> Option<Result<Vec<(String, Value)>, String>
         let pairs = &words[1..];
         words[0].parse::<u64>().is_ok()
             && !pairs.is_empty()
-            && pairs.len() % 2 == 0
+            && pairs.len().is_multiple_of(2)
             && pairs
                 .chunks(2)
                 .all(|pair| pair[0].parse::<f64>().is_ok() && is_unit(pair[1]))

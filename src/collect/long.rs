@@ -122,7 +122,7 @@ fn is_address(digits: &str) -> bool {
     let Ok(number) = u64::from_str_radix(digits, 16) else {
         return false;
     };
-    digits.len() >= 10 && number >= 1 << 32 && number < 1 << 48 && number % (1 << 24) != 0
+    digits.len() >= 10 && (1 << 32..1 << 48).contains(&number) && !number.is_multiple_of(1 << 24)
 }
 
 #[cfg(test)]

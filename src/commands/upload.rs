@@ -196,7 +196,7 @@ fn read(input: &Input) -> anyhow::Result<Upload> {
 
 fn prepare(input: &Input, flags: ProvenanceArgs) -> anyhow::Result<Prepared> {
     match read(input)? {
-        Upload::Document(document) => complete(document, flags, input.name()),
+        Upload::Document(document) => complete(*document, flags, input.name()),
         Upload::Run(run) => {
             let given = flags.given();
             anyhow::ensure!(

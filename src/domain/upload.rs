@@ -9,7 +9,7 @@ use super::{
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Upload {
     /// A measurement that knows nothing of commits.
-    Document(Document),
+    Document(Box<Document>),
     /// A measurement of a commit.
     Run(Box<Run>),
 }
@@ -48,7 +48,7 @@ impl Upload {
     /// Every fault at once, each with its JSON pointer; a single one for what is neither.
     pub fn parse(text: JsonText<'_>) -> Result<Self, Faults> {
         if text.has("format_version") {
-            return Document::parse(text).map(Self::Document);
+            return Document::parse(text).map(|document| Self::Document(Box::new(document)));
         }
         if OF_A_RUN.iter().any(|name| text.has(name)) {
             return Run::parse(text).map(|run| Self::Run(Box::new(run)));

@@ -170,9 +170,11 @@ proptest! {
     }
 }
 
+/// A fixture: its name, the reader of its tool, its lines, and what it holds as it is.
+type Fixture = (&'static str, Reader, Vec<String>, Reading);
+
 thread_local! {
-    static FILES: std::rc::Rc<Vec<(&'static str, Reader, Vec<String>, Reading)>> =
-        std::rc::Rc::new(files());
+    static FILES: std::rc::Rc<Vec<Fixture>> = std::rc::Rc::new(files());
 }
 
 /// The check itself finds what it is for.
