@@ -164,7 +164,7 @@ pub(crate) async fn is_whole_after_a_stop(bench: &Bench) {
             .fetch_one(&mut backup)
             .await
             .expect("it can be read");
-        assert_eq!(stored, 20 * (i64::try_from(round).expect("few rounds") + 1));
+        assert_eq!(stored, 20 * (i64::from(round) + 1));
         backup.close().await.expect("it can be closed");
         subject.service.restart().await;
     }
