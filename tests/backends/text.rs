@@ -10,7 +10,7 @@ use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use regex::Regex;
 use serde_json::{Value as Json, json};
 
-use crate::api::{Answer, Api, run, with};
+use crate::api::{Answer, Api, content, run, with};
 use crate::support::harness::Context;
 
 /// Every text field of a run but those that are neither free text nor a filter: the commit and the date.
@@ -433,8 +433,7 @@ pub(crate) async fn of_any_kind_is_kept_or_refused_by_name(context: &Context) {
         } else {
             api.create(&sent).await
         };
-        let mut kept = api.get(&format!("/v1/runs/{run_id}")).await.ok();
-        kept.as_object_mut().unwrap().remove("run_id");
+        let kept = content(api.get(&format!("/v1/runs/{run_id}")).await.ok());
         let by_name = |metric: &Json| {
             (
                 metric["metric_key"].as_str().unwrap().to_owned(),
