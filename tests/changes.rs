@@ -340,3 +340,80 @@ fn a_gate_that_passes_tells_of_an_unaccepted_step_in_its_window() {
     assert_eq!(left.code, 0, "{}{}", left.stdout, left.stderr);
     assert!(!left.stderr.contains("hint:"), "{}", left.stderr);
 }
+
+const MEASURE: &str = r#"test ! -e broken && printf '%s' '{"format_version": 1, "workload": "w", "arch": "amd64",
+    "distro": "trixie", "host_class": "callgrind", "succeeded": true, "parameters": {},
+    "metrics": [{"metric_key": "size.text", "dim_key": "", "value": '"$(cat size)"', "wallclock": false}]}' > metrics.json"#;
+
+#[test]
+fn a_walk_stores_each_commit_once_and_goes_on_after_one_that_does_not_build() {
+    let place = Place(tempfile::tempdir().unwrap());
+    let git = |script: &str| {
+        let output = Command::new("bash")
+            .args(["-euc", script])
+            .current_dir(place.0.path())
+            .output();
+        assert!(output.as_ref().unwrap().status.success(), "{output:?}");
+    };
+    git(
+        "git init -q -b main . && git config user.email a@example.org && git config user.name a
+        for number in 1 2 3 4 5; do
+            echo 10$number > size; rm -f broken; test $number != 3 || touch broken
+            git add -A; git commit -q -m \"change $number\"; done
+        git tag first main~4",
+    );
+    let walk = |more: &[&str]| {
+        let args = [
+            "walk",
+            "first..main",
+            "--repo=drizzle",
+            "--branch=main",
+            "--run",
+            MEASURE,
+        ];
+        place.run(&[&args[..], more].concat(), "")
+    };
+    let listed = walk(&["--dry-run", "--every=2"]);
+    assert_eq!(listed.stdout.lines().count(), 2, "{}", listed.stderr);
+    let left = walk(&[]);
+    assert_eq!(
+        (left.code, left.stdout.as_str()),
+        (3, "3 of 4 commits are stored\n"),
+        "{}",
+        left.stderr
+    );
+    assert!(
+        left.stderr
+            .contains("left out: the command ended with exit status: 1"),
+        "{}",
+        left.stderr
+    );
+    let again = walk(&[]);
+    assert_eq!(
+        again.stderr.matches("stored before").count(),
+        3,
+        "{}",
+        again.stderr
+    );
+    let stored = place.run(
+        &[
+            "history",
+            "--workload=w",
+            "--branch=main",
+            "--arch=amd64",
+            "--distro=trixie",
+        ],
+        "",
+    );
+    for value in ["102", "104", "105"] {
+        assert!(stored.stdout.contains(value), "{}", stored.stdout);
+    }
+    git("test $(git worktree list | wc -l) = 1");
+    let empty = place.run(&["walk", "main..first", "--run=true"], "");
+    assert_eq!(empty.code, 2);
+    assert!(
+        empty.stderr.contains("the newer end of a range comes last"),
+        "{}",
+        empty.stderr
+    );
+}

@@ -25,7 +25,7 @@ fn help(command: &[&str]) -> String {
 
 #[test]
 fn help_of_every_command() {
-    let commands: [&[&str]; 29] = [
+    let commands: [&[&str]; 30] = [
         &[],
         &["serve"],
         &["migrate"],
@@ -48,6 +48,7 @@ fn help_of_every_command() {
         &["run", "void"],
         &["changes"],
         &["drift"],
+        &["walk"],
         &["export"],
         &["backfill"],
         &["health"],
@@ -78,7 +79,7 @@ fn no_command_is_left_out() {
         commands(&[]),
         [
             "serve", "migrate", "measure", "document", "gate", "upload", "history", "runs", "run",
-            "changes", "drift", "export", "backfill", "health", "token", "version", "help"
+            "changes", "drift", "walk", "export", "backfill", "health", "token", "version", "help"
         ]
     );
     assert_eq!(commands(&["document"]), ["check", "schema", "help"]);

@@ -23,6 +23,7 @@ mod runs;
 mod serve;
 mod token;
 mod upload;
+mod walk;
 mod welcome;
 
 use std::io::{self, Write};
@@ -114,6 +115,7 @@ enum Command {
     Run(Box<run::RunCommand>),
     Changes(Box<changes::ChangesArgs>),
     Drift(Box<drift::DriftArgs>),
+    Walk(Box<walk::WalkArgs>),
     Export(Box<export::ExportArgs>),
     Backfill(Box<backfill::BackfillArgs>),
     Health(health::HealthArgs),
@@ -162,6 +164,7 @@ impl Cli {
             Command::Run(command) => command.run(),
             Command::Changes(args) => args.run(),
             Command::Drift(args) => args.run(),
+            Command::Walk(args) => args.run(),
             Command::Export(args) => export::run(*args),
             Command::Backfill(args) => backfill::run(*args),
             Command::Health(args) => health::run(args),
