@@ -31,6 +31,7 @@ pub enum Slug {
     DatabaseUnreachable,
     DatabaseReadOnly,
     DatabaseLost,
+    TookTooLong,
     StorageFull,
 }
 

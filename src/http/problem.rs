@@ -63,6 +63,7 @@ fn status_and_title(slug: Slug) -> (StatusCode, &'static str) {
             StatusCode::SERVICE_UNAVAILABLE,
             "The database's file is not the one that was opened",
         ),
+        Slug::TookTooLong => (StatusCode::SERVICE_UNAVAILABLE, "The answer took too long"),
         Slug::StorageFull => (
             StatusCode::SERVICE_UNAVAILABLE,
             "The database's disk is full",
@@ -245,6 +246,10 @@ impl Problem {
                 Slug::DatabaseLost,
                 "the database's file was deleted, replaced or damaged; an operator must put it back or restart the service",
             ),
+            StoreError::TooSlow(_) => Self::new(
+                Slug::TookTooLong,
+                "the database took too long for this answer and stopped; ask for less, or try again when it has less to do",
+            ),
             StoreError::Busy(_) => Self::new(
                 Slug::Overloaded,
                 "the database is busy; nothing was stored; try again",
@@ -266,6 +271,7 @@ impl Problem {
             | StoreError::Folder { .. }
             | StoreError::CorruptRow { .. }
             | StoreError::Escapes
+            | StoreError::NarrowCharacters
             | StoreError::Other(_) => Self::new(
                 Slug::Internal,
                 "the service failed; its log has the cause under this request's id",

@@ -1,6 +1,6 @@
 //! The one place where the three ways to a database are told apart.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rust_decimal::Decimal;
 use sea_query::{
@@ -32,6 +32,8 @@ pub(super) enum Db {
         read: SqlitePool,
         write: SqlitePool,
         file: DataFile,
+        /// How long the statements of one read may take.
+        limit: Duration,
     },
     /// Statements are prepared.
     MySql(ServerPool),
@@ -81,20 +83,32 @@ impl Db {
                     read: pool(SQLITE_READERS.min(options.connections) + CHECKS),
                     write: pool(1),
                     file,
+                    limit: statement_limit(options.timeout),
                 })
             }
             DatabaseScheme::MySql => {
                 let connect = url.expose().parse::<MySqlConnectOptions>()?;
                 let seconds = options.timeout.as_secs_f64().ceil().max(1.0);
+                let statement = statement_limit(options.timeout);
                 let pool = ServerPool::new(connect, options, move |connection| {
-                    Box::pin(limit_waits(connection, seconds))
+                    Box::pin(async move {
+                        limit_waits(connection, seconds).await?;
+                        limit_statements(connection, statement).await?;
+                        read_one_state(connection).await
+                    })
                 });
                 pool.map(Self::MySql)
             }
             DatabaseScheme::Drizzle => {
                 let connect = text_options(url)?;
-                let pool = ServerPool::new(connect, options, |connection| {
-                    Box::pin(check_escapes(connection))
+                let statement = statement_limit(options.timeout);
+                let pool = ServerPool::new(connect, options, move |connection| {
+                    Box::pin(async move {
+                        check_escapes(connection).await?;
+                        hold_every_character(connection).await?;
+                        limit_statements(connection, statement).await?;
+                        read_one_state(connection).await
+                    })
                 });
                 pool.map(Self::Text)
             }
@@ -182,7 +196,11 @@ impl Db {
     /// A session that only reads.
     pub(super) async fn read(&self) -> Result<Session, StoreError> {
         Ok(match self {
-            Self::Sqlite { read, .. } => Session::new(Connected::Sqlite(read.acquire().await?)),
+            Self::Sqlite { read, limit, .. } => {
+                let mut connection = read.acquire().await?;
+                stop_after(&mut connection, *limit).await?;
+                Session::new(Connected::Sqlite(connection))
+            }
             Self::MySql(pool) => Session::new(Connected::MySql(pool.acquire().await?)),
             Self::Text(pool) => Session::new(Connected::Text(pool.acquire().await?)),
         })
@@ -267,6 +285,79 @@ async fn limit_waits(
         }
     }
     Ok(())
+}
+
+/// The time for one statement of a use case that may take `timeout`. The database stops a statement
+/// by itself a little earlier than the use case ends, so that its answer says why.
+fn statement_limit(timeout: Duration) -> Duration {
+    timeout.mul_f64(0.9)
+}
+
+/// Steps of SQLite's virtual machine between two looks at the time: well under a millisecond.
+const STEPS: i32 = 10_000;
+
+/// Lets SQLite end what it does on `connection` after `limit`: it works in a thread of its own, which
+/// would otherwise go on for a caller that has left.
+async fn stop_after(
+    connection: &mut PoolConnection<Sqlite>,
+    limit: Duration,
+) -> Result<(), sqlx::Error> {
+    let end = Instant::now() + limit;
+    let mut handle = connection.lock_handle().await?;
+    handle.set_progress_handler(STEPS, move || Instant::now() < end);
+    Ok(())
+}
+
+/// Lets the server end a statement after `limit`: it does not notice that its client has gone.
+///
+/// MariaDB counts in seconds, MySQL in milliseconds and reads only. Drizzle has no such limit.
+async fn limit_statements(
+    connection: &mut sqlx::MySqlConnection,
+    limit: Duration,
+) -> Result<(), sqlx::Error> {
+    let seconds = format!("SET SESSION max_statement_time = {}", limit.as_secs_f64());
+    let millis = format!(
+        "SET SESSION max_execution_time = {}",
+        limit.as_millis().max(1)
+    );
+    for sql in [seconds, millis] {
+        match sqlx::raw_sql(AssertSqlSafe(sql))
+            .execute(&mut *connection)
+            .await
+        {
+            Err(error) if is_not_offered(&error) => {}
+            result => return result.map(drop),
+        }
+    }
+    Ok(())
+}
+
+/// Lets a transaction of several reads see one state of the database, whatever the server's default
+/// is. Drizzle has no other way to read.
+async fn read_one_state(connection: &mut sqlx::MySqlConnection) -> Result<(), sqlx::Error> {
+    let sql = "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ";
+    match sqlx::raw_sql(sql).execute(connection).await {
+        Err(error) if is_not_offered(&error) => Ok(()),
+        result => result.map(drop),
+    }
+}
+
+/// Lets `utf8` stand for characters of four bytes on MariaDB, as it does on Drizzle, for whose tables
+/// the statements are written. [`migrate`](super::migrate) refuses a server where it does not.
+async fn hold_every_character(connection: &mut sqlx::MySqlConnection) -> Result<(), sqlx::Error> {
+    let sql = "SET SESSION old_mode = ''";
+    match sqlx::raw_sql(sql).execute(connection).await {
+        Err(error) if is_not_offered(&error) => Ok(()),
+        result => result.map(drop),
+    }
+}
+
+/// Whether the server does not know a variable (1193) or the statement that sets it (1064).
+fn is_not_offered(error: &sqlx::Error) -> bool {
+    let cause = error
+        .as_database_error()
+        .and_then(|cause| cause.try_downcast_ref::<MySqlDatabaseError>());
+    cause.is_some_and(|cause| matches!(cause.number(), 1193 | 1064))
 }
 
 fn is_unknown_variable(error: &sqlx::Error) -> bool {
@@ -449,6 +540,8 @@ impl Session {
         &mut self,
         statement: &SelectStatement,
     ) -> Result<Vec<T>, StoreError> {
+        #[cfg(test)]
+        super::growth_tests::note(statement);
         match self.connected()? {
             Connected::Sqlite(connection) => {
                 let (sql, values) = statement.build_sqlx(SqliteQueryBuilder);

@@ -16,6 +16,9 @@ pub enum StoreError {
     /// No answer in time.
     #[error("the database did not answer within {0:?}")]
     TimedOut(Duration),
+    /// The database was at work on a statement for as long as one may take, and stopped it.
+    #[error("a statement took too long and was stopped: {0}")]
+    TooSlow(#[source] sqlx::Error),
     /// No room for another row.
     #[error("the database's disk is full: {0}")]
     Full(#[source] sqlx::Error),
@@ -84,6 +87,12 @@ pub enum StoreError {
         "the server does not take backslash escapes in UTF-8, which plain-text statements need"
     )]
     Escapes,
+    /// The tables of a plain-text server do not hold every character.
+    #[error(
+        "the server made tables that cannot hold characters of four bytes, such as emoji; use mysql:// \
+         with an empty schema, as this is no Drizzle server"
+    )]
+    NarrowCharacters,
     /// The answer would hold more points than one answer may.
     #[error("the window holds more than {limit} points")]
     WindowTooLarge {
@@ -151,6 +160,8 @@ const READ_ONLY: &[u16] = &[1290, 1792, 1836];
 const BUSY: &[u16] = &[
     1020, 1205, 1213, 1412, 1615, 3101, 3572, 8022, 8028, 9003, 9004, 9007,
 ];
+/// A statement reached its time limit: 1969 on MariaDB, 3024 on MySQL.
+const TOO_SLOW: &[u16] = &[1969, 3024];
 /// Table full, disk full, no more room in a row log.
 const FULL: &[u16] = &[1021, 1114, 3675];
 /// The operating system turned the server down: only the text says that it had no room (errno 28).
@@ -212,6 +223,7 @@ fn from_server(number: u16, error: sqlx::Error) -> StoreError {
         n if AWAY.contains(&n) => StoreError::Unreachable(error),
         n if READ_ONLY.contains(&n) => StoreError::ReadOnly(error),
         n if BUSY.contains(&n) => StoreError::Busy(error),
+        n if TOO_SLOW.contains(&n) => StoreError::TooSlow(error),
         n if FULL.contains(&n) => StoreError::Full(error),
         n if REFUSED.contains(&n) => StoreError::Refused(error),
         _ => StoreError::Other(error),
@@ -222,7 +234,7 @@ fn from_server(number: u16, error: sqlx::Error) -> StoreError {
 const NO_ROOM_FOR_INDEX: u32 = 4874;
 
 /// SQLite's result code, whose low byte is the kind: 5 busy, 6 locked, 7 no memory, 8 read-only,
-/// 10 input or output, 13 full, 14 cannot open, 15 a race of locks, 17 the schema changed,
+/// 9 interrupted, 10 input or output, 13 full, 14 cannot open, 15 a race of locks, 17 the schema changed,
 /// 23 not authorised, 26 not a database.
 fn from_sqlite(code: Option<u32>, error: sqlx::Error) -> StoreError {
     if code == Some(NO_ROOM_FOR_INDEX) {
@@ -233,6 +245,7 @@ fn from_sqlite(code: Option<u32>, error: sqlx::Error) -> StoreError {
         Some(7 | 10 | 14) => StoreError::Unreachable(error),
         Some(13) => StoreError::Full(error),
         Some(8) => StoreError::ReadOnly(error),
+        Some(9) => StoreError::TooSlow(error),
         Some(23 | 26) => StoreError::Refused(error),
         _ => StoreError::Other(error),
     }

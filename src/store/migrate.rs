@@ -61,12 +61,34 @@ async fn attempt(db: &Db, limit: Duration) -> Result<(), StoreError> {
             apply_missing(&mut session, &SQLITE, limit).await?;
             session.check_writable().await?;
             session.commit().await?;
+            session.finish();
         }
         Db::MySql(_) => apply_locked(&mut session, &MYSQL, limit).await?,
-        Db::Text(_) => apply_locked(&mut session, &DRIZZLE, limit).await?,
+        Db::Text(_) => {
+            apply_locked(&mut session, &DRIZZLE, limit).await?;
+            check_characters(&mut session).await?;
+        }
     }
-    session.finish();
+    // The connection to a server is closed: its statements have no time limit any more.
     Ok(())
+}
+
+/// Lets a change of a large table take longer than a statement may. MySQL limits reads alone.
+const NO_LIMIT: &str = "SET SESSION max_statement_time = 0";
+
+/// Columns of text that hold three bytes of a character only; Drizzle has none, and may not know this
+/// question.
+const NARROW_COLUMNS: &str = "SELECT COUNT(*) FROM information_schema.columns \
+    WHERE table_schema = DATABASE() AND table_name = 'runs' \
+    AND character_set_name IN ('utf8', 'utf8mb3')";
+
+/// Checks that a server that takes plain text alone made tables for every character.
+async fn check_characters(session: &mut Session) -> Result<(), StoreError> {
+    match session.raw_number(NARROW_COLUMNS).await {
+        Ok(Some(columns)) if columns > 0 => Err(StoreError::NarrowCharacters),
+        Ok(_) | Err(StoreError::Other(_)) => Ok(()),
+        Err(error) => Err(error),
+    }
 }
 
 /// A server that has no such locks, as a node of a cluster may, does without.
@@ -75,6 +97,10 @@ async fn apply_locked(
     migrator: &Migrator,
     limit: Duration,
 ) -> Result<(), StoreError> {
+    match session.raw(NO_LIMIT).await {
+        Ok(()) | Err(StoreError::Other(_)) => {}
+        Err(error) => return Err(error),
+    }
     let locked = match within(LOCK_WAIT + limit, session.raw_number(LOCK)).await {
         Ok(answer) => answer == Some(1),
         Err(StoreError::Other(_)) => false,

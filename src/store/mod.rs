@@ -14,6 +14,8 @@ mod db;
 mod details;
 mod error;
 mod file;
+#[cfg(test)]
+mod growth_tests;
 mod heads;
 mod history;
 mod lanes;

@@ -130,11 +130,19 @@ impl Task {
             .iter()
             .map(|upload| (&upload.run, &upload.writing))
             .collect();
-        let recorded = record_all(&mut session, &runs).await?;
+        let recorded = record_all(&mut session, &runs).await.map_err(held_up)?;
         session.finish();
         // Nobody is told that a run is stored in a file that the next start will not find.
         self.db.check_file()?;
         Ok(recorded)
+    }
+}
+
+/// The statements of an upload are short: one that takes too long waits for a lock.
+fn held_up(error: StoreError) -> StoreError {
+    match error {
+        StoreError::TooSlow(cause) => StoreError::Busy(cause),
+        error => error,
     }
 }
 
