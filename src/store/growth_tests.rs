@@ -106,6 +106,7 @@ fn history(keys: &[&str]) -> HistoryQuery {
         tag: TagFilter::Is(Tag::live()),
         pipeline: Some("promote".parse().unwrap()),
         include_failed: false,
+        include_voided: false,
         after: None,
     }
 }
@@ -124,6 +125,9 @@ fn runs() -> RunQuery {
         since: None,
         before: None,
         succeeded: None,
+        include_voided: false,
+        uploaded_by: None,
+        uploaded_since: None,
         order: RunOrder::Newest,
         after: None,
         limit: 20,

@@ -564,3 +564,24 @@ fn calibrated_rules_are_a_gate_toml() {
     );
     assert_eq!(place.gate(&[]).code, 0);
 }
+
+#[test]
+fn runs_of_other_parameters_are_left_out_of_the_windows() {
+    let place = Place::with_change(&[("callgrind.ir", "1180")]);
+    let mut changed = document(&[("callgrind.ir", "1180")]);
+    changed["parameters"] = json!({"rounds": 9});
+    place.write("metrics.json", &changed.to_string());
+    let mut history = constant(&["callgrind.ir"], &[1000; 6], false);
+    history["parameter_sets"] = json!([{"rounds": 8}]);
+    for point in history["metrics"][0]["points"].as_array_mut().unwrap() {
+        point["parameter_set"] = json!(0);
+    }
+    place.write("history.json", &history.to_string());
+    let left = place.gate(&["--explain"]);
+    assert_eq!(left.code, 3, "{}", left.stdout);
+    left.says(&["other parameters: rounds"]);
+    // With the same parameters it is a regression.
+    history["parameter_sets"] = json!([{"rounds": 9}]);
+    place.write("history.json", &history.to_string());
+    assert_eq!(place.gate(&[]).code, 1);
+}

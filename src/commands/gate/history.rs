@@ -3,6 +3,7 @@
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::Context as _;
 
@@ -12,7 +13,7 @@ use super::{document, nearest};
 use crate::api::{HistoryAnswer, MetricPoints, PointBody};
 use crate::client::{Client, Window};
 use crate::domain::{
-    CommitSha, HostClass, MetricKey, MetricName, Pipeline, Repo, RunDate, Series, Tag,
+    CommitSha, HostClass, MetricKey, MetricName, Parameters, Pipeline, Repo, RunDate, Series, Tag,
 };
 use crate::files::input::Input;
 use crate::judge::{
@@ -66,7 +67,7 @@ pub(super) fn read(question: &Question<'_>) -> anyhow::Result<Saved> {
                 "{} is the history of {found}, and the document is of {wanted}",
                 shown::path(path)
             );
-            windows.add(answer.metrics)?;
+            windows.add(answer)?;
         }
     }
     let series = series.context("the history is empty")?;
@@ -217,9 +218,9 @@ async fn fetch_series(
         let mut query = base.clone();
         query.push(("limit", page.to_string()));
         query.extend(next.map(|cursor| ("cursor", cursor)));
-        let newest = page_of(client, series, &query).await?;
-        windows.add(newest.metrics)?;
-        next = newest.next;
+        let mut newest = page_of(client, series, &query).await?;
+        next = newest.next.take();
+        windows.add(newest)?;
         if next.is_none() {
             return Ok(());
         }
@@ -402,13 +403,14 @@ impl<'a> Windows<'a> {
         limit: u32,
     ) -> anyhow::Result<()> {
         for _ in 0..MOST_PAGES {
-            let page = page_of(client, series, &query).await?;
+            let mut page = page_of(client, series, &query).await?;
             let is_whole = |metric: &MetricPoints| {
                 u32::try_from(metric.points.len()).is_ok_and(|n| n >= limit)
             };
             let ended_early = !page.metrics.iter().any(is_whole);
-            self.add(page.metrics)?;
-            let Some(cursor) = page.next.filter(|_| ended_early) else {
+            let next = page.next.take();
+            self.add(page)?;
+            let Some(cursor) = next.filter(|_| ended_early) else {
                 break;
             };
             query.retain(|(name, _)| *name != "cursor");
@@ -419,8 +421,10 @@ impl<'a> Windows<'a> {
 
     /// Takes what belongs in a window: live runs that were merged and succeeded. A run that is there
     /// twice must be the same: of two services' runs of one number, one would be lost.
-    pub(super) fn add(&mut self, metrics: Vec<MetricPoints>) -> anyhow::Result<()> {
-        for metric in metrics {
+    pub(super) fn add(&mut self, answer: HistoryAnswer) -> anyhow::Result<()> {
+        let sets: Vec<Arc<Parameters>> = answer.parameter_sets.into_iter().map(Arc::new).collect();
+        let into_point = |point| into_point(point, &sets);
+        for metric in answer.metrics {
             let name = MetricName {
                 metric_key: metric.metric_key,
                 dim_key: metric.dim_key,
@@ -536,7 +540,7 @@ impl<'a> Windows<'a> {
                     shown::path(path),
                     answer.series
                 );
-                self.add(answer.metrics)?;
+                self.add(answer)?;
             }
         }
         series.context("the history is empty")
@@ -557,13 +561,16 @@ impl<'a> Windows<'a> {
     }
 }
 
-fn into_point(point: PointBody) -> HistoryPoint {
+/// The point of a run whose parameters are one of `sets`. Runs that an older version stored have none,
+/// and count as if theirs were those of the candidate.
+fn into_point(point: PointBody, sets: &[Arc<Parameters>]) -> HistoryPoint {
+    let set = point.parameter_set.and_then(|place| sets.get(place));
     HistoryPoint {
         run_id: point.run_id,
         run_date: point.run_date,
         commit: point.commit_sha,
         host_class: point.host_class,
-        parameters: None,
+        parameters: set.cloned(),
         value: point.value,
     }
 }

@@ -72,7 +72,7 @@ impl SeriesHistoryArgs {
             answer.series == series,
             "the service answered with the history of another series"
         );
-        windows.add(answer.metrics)?;
+        windows.add(answer)?;
         Ok((series, windows.into_history()))
     }
 }
