@@ -498,6 +498,8 @@ pub(crate) async fn make_one_client_give_way_to_others(context: &Context) {
     let other = Client::builder()
         .no_proxy()
         .local_address(std::net::IpAddr::from([127, 0, 0, 2]))
+        // An idle connection may be closed to make room.
+        .pool_max_idle_per_host(0)
         .build()
         .unwrap();
     for _ in 0..5 {

@@ -342,7 +342,10 @@ async fn what_nobody_says_is_asked_for() {
     );
     let twice = json!({"a{x=1,y=2}": 1, "a{y=2,x=1}": 1});
     let said = refused("14.04.json", twice, &SERIES).await;
-    assert_eq!(said, "`a` stands there twice; keep one");
+    assert!(
+        said.starts_with("`a{x=1,y=2}` stands there twice; keep one"),
+        "{said}"
+    );
 }
 
 #[tokio::test]

@@ -141,6 +141,7 @@ async fn a_dry_run_shows_what_would_be_sent_and_why() {
              pipeline promote (from --pipeline)\n\
              tag `` (from --tag)\n\
              run date 2026-11-30T09:00:01Z (from git)\n\
+             subject older (from git)\n\
              the checkout is at another commit, {newer}\n"
         )
     );
@@ -178,7 +179,8 @@ async fn a_checkout_alone_is_enough_and_its_password_stays_there() {
              branch main (from git)\n\
              commit {} (from git)\n\
              pipeline check (from --pipeline)\n\
-             run date 2026-11-30T09:00:02Z (from git)\n",
+             run date 2026-11-30T09:00:02Z (from git)\n\
+             subject newer (from git)\n",
             project.newer
         )
     );
@@ -194,7 +196,7 @@ async fn a_shallow_clone_does_where_it_has_the_commit() {
     assert_eq!(left.code, 0, "{}", left.stderr);
     assert!(
         left.stderr
-            .ends_with("run date 2026-11-30T09:00:02Z (from git)\n")
+            .ends_with("run date 2026-11-30T09:00:02Z (from git)\nsubject newer (from git)\n")
     );
     let older = &project.older;
     let left = shallow(older).upload(&flags, DOCUMENT).await;
@@ -265,7 +267,8 @@ async fn all_that_is_not_known_is_told_at_once_each_with_its_flag() {
             "commit_sha": "0123456789abcdef0123456789abcdef01234567", "change": "17",
             "patchset": "2", "pipeline": "check", "distro": "trixie", "arch": "amd64",
             "host_class": "callgrind", "tag": "14.04", "run_date": "2026-11-30T09:00:01Z",
-            "succeeded": true, "metrics": [{"metric_key": "callgrind.ir", "dim_key": "",
+            "succeeded": true, "parameters": {"threads": 1},
+            "metrics": [{"metric_key": "callgrind.ir", "dim_key": "",
             "value": 1234567890, "wallclock": false}],
         })
     );
@@ -320,14 +323,15 @@ async fn a_conflict_shows_what_differs_and_where_it_came_from() {
         &left,
         &format!(
             "error: run 1 is stored with other content, and stays as it is: perf on main, amd64, trixie at {}
-            stored                sent
-  run_date  2026-11-30T09:00:02Z  2020-01-02T03:04:05Z
+            stored             sent
+  run_date  (needs runs:read)  2020-01-02T03:04:05Z
 sent was:
   repo owner/name (from GITHUB_REPOSITORY)
   branch main (from GITHUB_REF_NAME)
   commit {commit} (from GITHUB_SHA)
   pipeline promote (from PERF_TRACKING_PIPELINE)
   run date 2020-01-02T03:04:05Z (from --run-date)
+  subject newer (from git)
 ",
             &commit[..12]
         ),

@@ -61,7 +61,7 @@ date                  commit        metric            dim                       
 2026-11-01T09:00:00Z  aaaaaaaaaaaa  callgrind.ir                                         100  12, 3,4
 ";
 
-const CSV_HEADER: &str = "workload,branch,arch,distro,run_date,commit_sha,metric_key,dim_key,value,wallclock,run_id,tag,change,patchset,repo,pipeline,host_class,succeeded\r\n";
+const CSV_HEADER: &str = "workload,branch,arch,distro,run_date,commit_sha,metric_key,dim_key,value,wallclock,run_id,tag,change,patchset,repo,pipeline,host_class,succeeded,subject,parameters\r\n";
 
 #[tokio::test]
 async fn a_history_is_a_table_newest_first() {
@@ -140,7 +140,7 @@ async fn csv_has_every_field_and_is_whole_over_pages() {
     for (_place, shell) in places_with_runs().await {
         let row = |day: &str, digit: &str, metric: &str, id: u8| {
             format!(
-                "perf,main,amd64,trixie,2026-11-{day}T09:00:00Z,{},{metric},{id},,\"12, 3\",4,drizzle,promote,callgrind,true\r\n",
+                "perf,main,amd64,trixie,2026-11-{day}T09:00:00Z,{},{metric},{id},,\"12, 3\",4,drizzle,promote,callgrind,true,,\r\n",
                 digit.repeat(40)
             )
         };

@@ -220,7 +220,9 @@ async fn a_proxy_is_heeded_except_on_this_machine() {
     left.is(0, CREATED, "");
     let args = ["--server=http://perf.invalid/below"];
     let left = through(&fake.url).upload(&args, RUN).await;
-    left.is(0, CREATED, "");
+    let warning =
+        "warning: the token goes to http://perf.invalid/below without encryption; use https://\n";
+    left.is(0, CREATED, warning);
     let request = fake.requests().pop().unwrap();
     let line = "POST http://perf.invalid/below/v1/runs HTTP/1.1\r\n";
     assert!(request.starts_with(line), "{request}");
@@ -258,8 +260,8 @@ async fn a_request_says_who_it_is_of_and_what_it_asks() {
             format!(
                 "GET /below/v1/{path}?workload=perf&branch=main&arch=amd64&distro=trixie&limit=5\
                  &metric_key=a%26b&metric_key=c&dim_key=&dim_key=threads%3D16\
-                 &since=2026-01-01T00%3A00%3A00Z&before=2026-11-30T10%3A00%3A00.5%2B01%3A00\
-                 &repo=r&host_class=h&tag=*&pipeline=check&include_failed=true HTTP/1.1"
+                 &repo=r&host_class=h\
+                 &since=2026-01-01T00%3A00%3A00Z&before=2026-11-30T10%3A00%3A00.5%2B01%3A00&tag=*&pipeline=check&include_failed=true HTTP/1.1"
             )
         );
         let head = request.to_ascii_lowercase();
