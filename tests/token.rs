@@ -194,7 +194,7 @@ fn a_wrong_flag_is_refused_with_its_value_and_the_fix() {
     issue(&["--scope=runs:*"]).assert_refused(&[
         "--scope",
         "`runs:*` is no scope",
-        "`runs:read` and `runs:write`",
+        "`runs:read`, `runs:write` and `runs:void`",
     ]);
     issue(&["--subject="]).assert_refused(&["--subject"]);
     issue(&["--subject=a\nb"]).assert_refused(&["--subject", "control characters"]);
@@ -306,7 +306,11 @@ fn narrowing_a_token_that_cannot_write_is_warned_of() {
         "--branch=main",
     ]);
     assert_eq!(left.code, 0);
-    assert!(left.stderr.contains("no `runs:write`"), "{}", left.stderr);
+    assert!(
+        left.stderr.contains("neither `runs:write` nor `runs:void`"),
+        "{}",
+        left.stderr
+    );
 }
 
 #[test]

@@ -568,6 +568,7 @@ fn calibrated_rules_are_a_gate_toml() {
 #[test]
 fn runs_of_other_parameters_are_left_out_of_the_windows() {
     let place = Place::with_change(&[("callgrind.ir", "1180")]);
+    place.write("gate.toml", "");
     let mut changed = document(&[("callgrind.ir", "1180")]);
     changed["parameters"] = json!({"rounds": 9});
     place.write("metrics.json", &changed.to_string());
