@@ -22,6 +22,9 @@ def make_query_valid(query):
 
 
 def make_run_valid(run):
+    # A run stands where its commit stands, which is not in the future.
+    if isinstance(run.get("run_date"), str) and run["run_date"][:4] > "2025":
+        run["run_date"] = "2025" + run["run_date"][4:].replace("-02-29", "-02-28")
     metrics = run.get("metrics")
     if not isinstance(metrics, list):
         return
