@@ -42,17 +42,15 @@ struct RunFields {
     /// Where it was measured: `callgrind` for a simulated processor.
     host_class: HostClass,
     /// The name of a reference run; empty or left out for a live one.
-    #[schema(required = false)]
-    tag: Tag,
+    tag: Option<Tag>,
     /// The commit's date: where the run stands in history. Kept in UTC and whole seconds.
     run_date: RunDate,
     /// Whether the workload ran to its end.
     succeeded: bool,
     /// The first line of the commit's message.
-    #[schema(nullable = false)]
     subject: Option<CommitSubject>,
     /// What the workload was told.
-    #[schema(schema_with = parameters, required = false)]
+    #[schema(schema_with = parameters_or_null, required = false)]
     parameters: Parameters,
     /// The numbers; each name once, and at least one where the run succeeded.
     #[schema(schema_with = metrics_to_be_stored)]
@@ -61,6 +59,16 @@ struct RunFields {
 
 /// Names with a text, a number, `true` or `false` each.
 pub(super) fn parameters() -> Schema {
+    parameters_builder().into()
+}
+
+/// The same in an upload, where `null` counts as left out.
+fn parameters_or_null() -> Schema {
+    let types = SchemaType::from_iter([Type::Object, Type::Null]);
+    parameters_builder().schema_type(types).into()
+}
+
+fn parameters_builder() -> ObjectBuilder {
     let value = ObjectBuilder::new().schema_type(SchemaType::from_iter([
         Type::String,
         Type::Number,
@@ -70,7 +78,7 @@ pub(super) fn parameters() -> Schema {
     if let RefOr::T(name) = ParameterName::schema() {
         object = object.property_names(Some(name));
     }
-    object.into()
+    object
 }
 
 fn metrics_to_be_stored() -> Schema {
@@ -87,16 +95,14 @@ struct MetricFields {
     /// What was measured.
     metric_key: MetricKey,
     /// The parameters of a parameterised metric, in canonical form.
-    #[schema(required = false)]
-    dim_key: DimKey,
+    dim_key: Option<DimKey>,
     /// The number: at most 16 digits before the point. A number with more than 4 digits after the
     /// point is rounded half away from zero, and refused where that changes it by more than one
     /// part in ten thousand.
     #[schema(schema_with = MetricValue::upload_schema)]
     value: MetricValue,
     /// Whether it was read off a real clock.
-    #[schema(required = false)]
-    wallclock: bool,
+    wallclock: Option<bool>,
 }
 
 /// A run to be stored, as tightly as a JSON schema can describe it.

@@ -1,5 +1,7 @@
 """What OpenAPI cannot say about a valid request. A request that is meant to be wrong goes out as it was made."""
 
+import unicodedata
+
 import schemathesis
 
 
@@ -21,7 +23,20 @@ def make_query_valid(query):
         query.pop("dim_key", None)
 
 
+def seen(value):
+    """The value without characters that are not seen, which no name may hold."""
+    if isinstance(value, str):
+        text = "".join(c for c in value if unicodedata.category(c) not in ("Cf", "Zl", "Zp"))
+        return value if text == value else text.strip() or "x"
+    if isinstance(value, list):
+        return [seen(item) for item in value]
+    if isinstance(value, dict):
+        return {seen(name): seen(item) for name, item in value.items()}
+    return value
+
+
 def make_run_valid(run):
+    run.update({name: seen(value) for name, value in run.items()})
     # A run stands where its commit stands, which is not in the future.
     if isinstance(run.get("run_date"), str) and run["run_date"][:4] > "2025":
         run["run_date"] = "2025" + run["run_date"][4:].replace("-02-29", "-02-28")
@@ -29,7 +44,7 @@ def make_run_valid(run):
     if not isinstance(metrics, list):
         return
     # A metric stands once.
-    by_name = {(metric["metric_key"], metric.get("dim_key", "")): metric for metric in metrics}
+    by_name = {(metric["metric_key"], metric.get("dim_key") or ""): metric for metric in metrics}
     run["metrics"] = list(by_name.values())
     # A run that succeeded has a metric.
     if not by_name:
