@@ -8,7 +8,7 @@ use std::io::{self, Cursor, Read as _, Write};
 
 use axum::body::{Body, Bytes};
 use axum::extract::{Request, State};
-use axum::http::header::{ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_TYPE, VARY};
+use axum::http::header::{ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, VARY};
 use axum::http::{HeaderMap, HeaderValue};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
@@ -132,8 +132,17 @@ fn attach(response: &mut Response, packed: Bytes, takes_gzip: bool) -> usize {
         *response.body_mut() = Body::from(packed);
         return bytes;
     }
+    if let Some(length) = plain_length(&packed) {
+        let length = HeaderValue::from(length);
+        response.headers_mut().insert(CONTENT_LENGTH, length);
+    }
     *response.body_mut() = expanded(packed);
     bytes + PIECES
+}
+
+/// How long the text is once it is expanded: the last four bytes of gzip (RFC 1952, section 2.3.1).
+fn plain_length(packed: &[u8]) -> Option<u32> {
+    packed.last_chunk().copied().map(u32::from_le_bytes)
 }
 
 fn expanded(packed: Bytes) -> Body {
