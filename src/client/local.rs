@@ -21,6 +21,7 @@ use url::Position;
 
 use super::error::Failure;
 use super::{Reply, Request, StoreFile};
+use crate::files::whole_file::folder;
 use crate::http::local_router;
 use crate::store::{DatabaseUrl, Store, StoreError, StoreOptions};
 
@@ -174,10 +175,7 @@ async fn ask(router: Router, request: &Request<'_>) -> Result<Reply, Failure> {
 
 /// Refuses a path in a folder that is missing, which is more often a typing error than a wish.
 fn check_folder(path: &Path) -> Result<(), String> {
-    let folder = match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
-    };
+    let folder = folder(path);
     if path.is_dir() {
         return Err(format!(
             "`{}` is a folder; name a file in it",
@@ -196,10 +194,7 @@ fn check_folder(path: &Path) -> Result<(), String> {
 /// Whether this process may write the file, and beside it: SQLite keeps a log there.
 fn is_writable(path: &Path) -> bool {
     use rustix::fs::{Access, access};
-    let folder = match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
-    };
+    let folder = folder(path);
     access(path, Access::WRITE_OK).is_ok() && access(folder, Access::WRITE_OK).is_ok()
 }
 
