@@ -12,6 +12,7 @@
 //! - [`report`]: verdicts and histories as text, Markdown, JSON, JUnit, CSV, OpenMetrics; decides nothing
 //! - [`store`]: the runs and the questions asked of them, alone in knowing SQL
 //! - [`api`]: the bodies of requests and answers, shared by the service, the client and the reports
+//! - [`dashboard`]: pages and charts over what the store and the judge answer
 //! - [`http`]: routes, extractors that prove a right, problems, OpenAPI; no SQL, no statistics
 //! - [`client`]: the API from the other side, for the commands
 //! - [`commands`]: one file a subcommand: flags, a call, an outcome
@@ -24,6 +25,7 @@ pub mod client;
 mod clock;
 pub mod collect;
 pub mod commands;
+pub mod dashboard;
 pub mod domain;
 mod files;
 pub mod http;

@@ -25,6 +25,7 @@ mod record;
 mod runs;
 mod schema;
 mod series;
+mod version;
 mod void;
 mod writer;
 
@@ -34,6 +35,7 @@ use std::time::{Duration, Instant};
 use backon::{ExponentialBuilder, Retryable};
 
 use db::Db;
+use version::Writes;
 use writer::Writer;
 
 pub use catalog::{NameRange, NewestValue};
@@ -68,6 +70,7 @@ pub struct Store {
     db: Db,
     timeout: Duration,
     writer: Writer,
+    writes: Writes,
 }
 
 /// The pool's connections, for the operator.
@@ -93,6 +96,7 @@ impl Store {
             db,
             timeout: options.timeout,
             writer,
+            writes: Writes::default(),
         })
     }
 

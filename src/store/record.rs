@@ -95,10 +95,15 @@ impl Store {
     /// A database that does not take it; nothing of the run is stored then, unless the answer to
     /// the commit was lost, which the next call finds out.
     pub async fn record_run(&self, run: &Run, writing: &Writing) -> Result<Recorded, StoreError> {
-        self.retried("record_run", || {
-            self.writer.record(run.clone(), writing.clone())
-        })
-        .await
+        let recorded = self
+            .retried("record_run", || {
+                self.writer.record(run.clone(), writing.clone())
+            })
+            .await?;
+        if matches!(recorded, Recorded::Replaced(_)) {
+            self.writes.count();
+        }
+        Ok(recorded)
     }
 }
 

@@ -38,15 +38,20 @@ impl Store {
         voided: &Voided,
         narrow: &Narrow,
     ) -> Result<Voiding, StoreError> {
-        self.retried("void_run", || async {
-            let mut session = self.db.write().await?;
-            session.begin_write().await?;
-            let voiding = void(&mut session, run_id, voided, narrow).await?;
-            session.commit().await?;
-            session.finish();
-            Ok(voiding)
-        })
-        .await
+        let voiding = self
+            .retried("void_run", || async {
+                let mut session = self.db.write().await?;
+                session.begin_write().await?;
+                let voiding = void(&mut session, run_id, voided, narrow).await?;
+                session.commit().await?;
+                session.finish();
+                Ok(voiding)
+            })
+            .await?;
+        if matches!(voiding, Voiding::Voided) {
+            self.writes.count();
+        }
+        Ok(voiding)
     }
 }
 
