@@ -15,7 +15,7 @@ use super::flags::{DatabaseSettings, ServeArgs, ServeSettings};
 use crate::auth::TokenSettings;
 use crate::auth::{KeyRing, LoadedKeys, make_data_dir};
 use crate::http::{
-    self, Admission, AdmissionLimits, AppState, Caller, Connections, Keys, Readiness,
+    self, Admission, AdmissionLimits, AppState, Caller, Connections, Keys, Pages, Readiness,
     RequestLimits, Telemetry, TrustedProxies,
 };
 use crate::store::{Store, StoreOptions};
@@ -149,6 +149,7 @@ fn state(settings: &ServeSettings, keys: KeyRing) -> anyhow::Result<AppState> {
         },
         readiness: Readiness::default(),
         telemetry: Telemetry::install()?,
+        pages: Pages::new(settings.url_patterns.clone()),
         clock: crate::clock::now,
     })
 }

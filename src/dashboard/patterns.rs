@@ -59,6 +59,14 @@ pub(super) struct Places<'a> {
 }
 
 impl UrlPattern {
+    /// What the address shows, for the text of a link.
+    pub(super) fn is_of(&self) -> &'static str {
+        match self.0.contains("{commit}") {
+            true => "commit",
+            false => "change",
+        }
+    }
+
     /// The address; `None` where a place has nothing to be filled with.
     pub(super) fn fill(&self, places: Places<'_>) -> Option<String> {
         let mut address = String::with_capacity(self.0.len() + 60);

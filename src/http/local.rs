@@ -12,6 +12,7 @@ use tower_http::catch_panic::CatchPanicLayer;
 use super::admission::{Admission, AdmissionLimits};
 use super::answer;
 use super::layers::panicked;
+use super::pages::Pages;
 use super::state::{AppState, Caller, Keys, Readiness, RequestLimits};
 use super::{Telemetry, routes};
 use crate::auth::{KeyRing, Secret};
@@ -55,6 +56,7 @@ pub fn local_router(store: Store, clock: fn() -> DateTime<Utc>) -> io::Result<Ro
         admission,
         readiness,
         telemetry: Telemetry::detached(),
+        pages: Pages::default(),
         clock,
     };
     let layers = ServiceBuilder::new()

@@ -15,6 +15,7 @@ mod layers;
 mod local;
 mod openapi;
 mod origin;
+mod pages;
 mod params;
 mod problem;
 mod rights;
@@ -37,6 +38,7 @@ pub use client_address::TrustedProxies;
 pub use local::local_router;
 pub use openapi::document as openapi_document;
 pub use origin::Origin;
+pub use pages::Pages;
 pub use serve::{Connections, serve};
 pub use state::{AppState, Caller, Keys, Readiness, RequestLimits};
 pub use telemetry::Telemetry;
@@ -52,6 +54,7 @@ fn routes(state: AppState) -> Router {
     routes
         .route("/openapi.json", get(openapi::json))
         .merge(openapi::docs())
+        .merge(pages::routes())
         .fallback(problem::no_route)
         .method_not_allowed_fallback(problem::no_method)
         .with_state(state)

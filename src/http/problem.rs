@@ -225,6 +225,14 @@ impl Problem {
         }
     }
 
+    /// What a person is told: the title, the detail, and the faults with their places.
+    pub(super) fn told(&self) -> (String, String, Vec<(String, String)>) {
+        let body = &self.0.body;
+        let faults = body.errors.iter();
+        let faults = faults.map(|fault| (fault.pointer.to_string(), fault.detail.to_string()));
+        (body.title.clone(), body.detail.clone(), faults.collect())
+    }
+
     fn status(&self) -> StatusCode {
         status_and_title(self.0.body.slug).0
     }

@@ -126,6 +126,11 @@ fn signed(grant: &Grant, now: DateTime<Utc>) -> Result<Signed, Problem> {
     })
 }
 
+/// Whether the header's token may read.
+pub(super) fn may_read(headers: &HeaderMap, state: &AppState) -> Result<(), Problem> {
+    grant(headers, state, Scope::RunsRead).map(drop)
+}
+
 fn grant(headers: &HeaderMap, state: &AppState, scope: Scope) -> Result<Grant, Problem> {
     if state.caller == Caller::Owner {
         return Ok(Grant::owner());

@@ -8,6 +8,7 @@ use axum::http::HeaderValue;
 use chrono::{DateTime, Utc};
 
 use super::admission::Admission;
+use super::pages::Pages;
 use super::telemetry::Telemetry;
 use crate::auth::KeyRing;
 use crate::store::Store;
@@ -33,6 +34,8 @@ pub struct AppState {
     pub readiness: Readiness,
     /// The service's own metrics.
     pub telemetry: Telemetry,
+    /// What the dashboard keeps, and the operator's choices for it.
+    pub pages: Pages,
     /// The time of day; an argument, so that a test can set it.
     pub clock: fn() -> DateTime<Utc>,
 }

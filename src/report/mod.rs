@@ -13,7 +13,7 @@ pub(crate) mod history;
 mod json;
 mod junit;
 mod markdown;
-mod number;
+pub(crate) mod number;
 mod openmetrics;
 mod past;
 pub(crate) mod runs;

@@ -9,7 +9,7 @@ const DIGITS: usize = 7;
 const DECIMALS: usize = 4;
 
 /// A value, exact.
-pub(super) fn value(value: Value) -> String {
+pub(crate) fn value(value: Value) -> String {
     group(&value.to_string())
 }
 
@@ -37,7 +37,7 @@ pub(super) fn change(number: f64) -> String {
 
 /// A change in percent, with its sign; a dash where there is none to tell. What is no zero is not
 /// shown as one: a byte of a megabyte is `+0.0001 %`.
-pub(super) fn percent(number: Option<f64>) -> String {
+pub(crate) fn percent(number: Option<f64>) -> String {
     let Some(number) = number else {
         return dash();
     };
@@ -79,6 +79,69 @@ fn duration(nanoseconds: f64) -> String {
         _ => 3,
     };
     format!("{} {unit}", group(trim(&format!("{number:.decimals$}"))))
+}
+
+/// A unit that a number is read in: the number is divided by `factor`, and `suffix` stands behind it.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Magnitude {
+    pub(crate) factor: f64,
+    pub(crate) suffix: String,
+}
+
+/// The unit that a number of this size is best read in: from 1 to 999 of it.
+pub(crate) fn magnitude(size: f64, unit: Unit) -> Magnitude {
+    const COUNTS: [(f64, &str); 5] = [(1.0, ""), (1e3, "k"), (1e6, "M"), (1e9, "G"), (1e12, "T")];
+    const BYTES: [(f64, &str); 5] = [
+        (1.0, "B"),
+        (1024.0, "KiB"),
+        (1_048_576.0, "MiB"),
+        (1_073_741_824.0, "GiB"),
+        (1_099_511_627_776.0, "TiB"),
+    ];
+    const TIMES: [(f64, &str); 4] = [(1.0, "ns"), (1e3, "µs"), (1e6, "ms"), (1e9, "s")];
+    let steps: &[(f64, &str)] = match unit {
+        Unit::Bytes | Unit::BytesPerSecond => &BYTES,
+        Unit::Nanoseconds => &TIMES,
+        Unit::MegabytesPerSecond | Unit::MebibytesPerSecond => &COUNTS[..1],
+        _ => &COUNTS,
+    };
+    // What rounds to 1,000 of one unit is 1 of the next.
+    let fits = |&&(factor, _): &&(f64, &str)| size >= factor * 0.9995;
+    let (factor, prefix) = steps.iter().rev().find(fits).unwrap_or(&steps[0]);
+    let word = match unit {
+        Unit::None | Unit::Bytes | Unit::Nanoseconds => "",
+        Unit::BytesPerSecond => "/s",
+        _ => unit.symbol(),
+    };
+    let space = if prefix.is_empty() { "" } else { " " };
+    let between = match word {
+        "" => "",
+        word if word.starts_with('/') => "",
+        _ => " ",
+    };
+    Magnitude {
+        factor: *factor,
+        suffix: format!("{space}{prefix}{between}{word}"),
+    }
+}
+
+/// A number in three digits and the unit that it is best read in: `1.23 G instr`, `61.0 MiB`.
+pub(crate) fn readable(number: f64, unit: Unit) -> String {
+    let magnitude = magnitude(number.abs(), unit);
+    let shown = number / magnitude.factor;
+    let is_count = magnitude.factor == 1.0 && number.fract() == 0.0;
+    let decimals = match shown.abs() {
+        _ if is_count => 0,
+        size if size >= 99.95 => 0,
+        size if size >= 9.995 => 1,
+        size if size >= 0.1 => 2,
+        _ => DECIMALS,
+    };
+    format!(
+        "{}{}",
+        group(&format!("{shown:.decimals$}")),
+        magnitude.suffix
+    )
 }
 
 /// What stands where there is no number.
@@ -160,6 +223,25 @@ mod tests {
         let value: Value = "1234567.5".parse().unwrap();
         assert_eq!(with_unit(value, Unit::PerSecond), "1,234,567.5/s");
         assert_eq!(with_unit(value, Unit::Bytes), "1,234,567.5 B");
+    }
+
+    #[test]
+    fn numbers_are_read_in_three_digits() {
+        for (number, unit, shown) in [
+            (1_234_567_890.0, Unit::Instructions, "1.23 G instr"),
+            (63_963_136.0, Unit::Bytes, "61.0 MiB"),
+            (999_600.0, Unit::None, "1.00 M"),
+            (812.0, Unit::None, "812"),
+            (0.0, Unit::Bytes, "0 B"),
+            (6_213_400.0, Unit::Nanoseconds, "6.21 ms"),
+            (-1_530.0, Unit::PerSecond, "-1.53 k/s"),
+            (147.434, Unit::PerSecond, "147/s"),
+            (2_048.0, Unit::BytesPerSecond, "2.00 KiB/s"),
+            (1_500.5, Unit::MegabytesPerSecond, "1,500 MB/s"),
+            (0.0012, Unit::None, "0.0012"),
+        ] {
+            assert_eq!(readable(number, unit), shown);
+        }
     }
 
     #[test]

@@ -21,6 +21,7 @@ use super::value::{
     parse_positive_duration,
 };
 use crate::auth::{PublicKeyFile, SecretPath, TokenSettings};
+use crate::dashboard::UrlPattern;
 use crate::http::Origin;
 use crate::store::{DatabaseUrl, redact};
 
@@ -36,6 +37,7 @@ const DATABASE_FILE_NAME: &str = "perf-tracking.db";
 
 const DATA: &str = "Data folder";
 const CLIENTS: &str = "Who may connect";
+const PAGES: &str = "Pages";
 const DATABASE: &str = "Database";
 const TOKENS: &str = "Tokens";
 const LIMITS: &str = "Limits";
@@ -331,6 +333,27 @@ pub(in crate::commands) struct ServeArgs {
     )]
     pub(in crate::commands) cors_origins: Vec<Origin>,
 
+    /// Address of a commit for the links of the pages, such as `https://example.org/{repo}/commit/{commit}`
+    ///
+    /// `{repo}` and `{commit}` are filled with the names of the run.
+    #[arg(
+        long,
+        env = "PERF_TRACKING_COMMIT_URL",
+        value_name = "PATTERN",
+        help_heading = PAGES
+    )]
+    commit_url: Option<UrlPattern>,
+
+    /// Address of a change under review for the links of the pages, with `{change}` and, where wanted,
+    /// `{patchset}` and `{repo}`
+    #[arg(
+        long,
+        env = "PERF_TRACKING_CHANGE_URL",
+        value_name = "PATTERN",
+        help_heading = PAGES
+    )]
+    change_url: Option<UrlPattern>,
+
     /// Address or network of a proxy in front of the service, such as 10.0.0.0/8; repeatable, or
     /// commas between
     ///
@@ -391,6 +414,8 @@ pub(in crate::commands) struct ServeSettings {
     pub(in crate::commands) public_read: bool,
     /// The web origins whose pages may call.
     pub(in crate::commands) cors_origins: Vec<Origin>,
+    /// Where the pages link for commits and changes.
+    pub(in crate::commands) url_patterns: Vec<UrlPattern>,
     /// The proxies whose word is taken for who the client is.
     pub(in crate::commands) trusted_proxies: Vec<IpNet>,
     /// The limits.
@@ -486,6 +511,7 @@ impl TryFrom<ServeArgs> for ServeSettings {
             data_dir: args.data.data_dir,
             public_read: args.public_read,
             cors_origins: args.cors_origins,
+            url_patterns: args.commit_url.into_iter().chain(args.change_url).collect(),
             trusted_proxies: args.trusted_proxies,
             limits: args.limits,
         })
