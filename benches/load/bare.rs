@@ -230,6 +230,9 @@ pub(crate) fn difference(first: &Sent, again: &Sent, bare: &Sent) -> Option<Stri
     if let Some(other) = bare.prepared.difference(&first.prepared).next() {
         return Some(format!("the service does not send {other}"));
     }
+    if let Some(other) = first.prepared.difference(&bare.prepared).next() {
+        return Some(format!("the service sends also {other}"));
+    }
     (again.count != bare.count).then(|| {
         format!(
             "the service sends {} statements, the bare loop {}",

@@ -11,6 +11,7 @@ mod data;
 mod drive;
 mod fill;
 mod process;
+mod reads;
 mod report;
 mod scenarios;
 #[path = "../../tests/support/mod.rs"]
@@ -66,6 +67,8 @@ enum Part {
     Server,
     /// Uploads and reads on SQLite
     Sqlite,
+    /// Every read with every filter on one short and one long series, on SQLite and on a server
+    Reads,
     /// Time to ready and idle memory
     Start,
     /// `backfill` and `export` of a large file, on SQLite and on a server
@@ -156,6 +159,10 @@ async fn measure(flags: &Flags) -> anyhow::Result<Report> {
     }
     if wanted(Part::Server) {
         scenarios::server(flags.engine.into(), &plan, &mut report).await?;
+    }
+    if wanted(Part::Reads) {
+        reads::sqlite(&plan, &mut report).await?;
+        reads::server(flags.engine.into(), &plan, &mut report).await?;
     }
     if wanted(Part::Backfill) {
         backfill::measure(flags.engine.into(), &plan, &mut report).await?;

@@ -199,7 +199,7 @@ fn note_failures(what: &str, tally: &Tally, report: &mut Report) {
     }
 }
 
-fn median(numbers: &[f64]) -> f64 {
+pub(crate) fn median(numbers: &[f64]) -> f64 {
     let mut sorted = numbers.to_vec();
     sorted.sort_by(f64::total_cmp);
     let middle = sorted.len() / 2;
@@ -401,7 +401,7 @@ async fn server_target(
     Ok((target, url))
 }
 
-async fn timed<T>(what: &str, work: impl Future<Output = Result<T>>) -> Result<T> {
+pub(crate) async fn timed<T>(what: &str, work: impl Future<Output = Result<T>>) -> Result<T> {
     let started = Instant::now();
     let result = work.await?;
     eprintln!("{what} in {:.1} s", started.elapsed().as_secs_f64());
@@ -515,7 +515,7 @@ pub(crate) fn in_folder(data_dir: &Path) -> ServiceOptions {
 }
 
 /// The one SQLite file in the service's folder.
-fn database_file(data_dir: &Path) -> Result<PathBuf> {
+pub(crate) fn database_file(data_dir: &Path) -> Result<PathBuf> {
     let mut files = std::fs::read_dir(data_dir)?.filter_map(|entry| Some(entry.ok()?.path()));
     files
         .find(|path| {

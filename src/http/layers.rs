@@ -20,6 +20,7 @@ use tracing::field::Empty;
 
 use super::client_address::ClientAddress;
 use super::problem::{Problem, Slug};
+use super::shares::ShareTaken;
 use super::telemetry::AllWell;
 use super::{AppState, answer, telemetry};
 
@@ -52,6 +53,7 @@ pub(super) fn around(routes: Router, state: AppState, cors: CorsLayer) -> Router
         .layer(CompressionLayer::new())
         .layer(from_fn_with_state(state.clone(), answer::deliver))
         .layer(from_fn(one_host))
+        .layer(from_fn(within_share))
         .layer(CatchPanicLayer::custom(panicked))
         .layer(from_fn_with_state(state, in_time));
     routes.layer(layers)
@@ -88,6 +90,14 @@ async fn one_host(request: Request, next: Next) -> Response {
     if hosts > 1 || (needs_host && hosts == 0) {
         let detail = format!("send one Host header; this request has {hosts}");
         return Problem::new(Slug::InvalidRequest, detail).into_response();
+    }
+    next.run(request).await
+}
+
+/// A client behind a proxy that has its share of requests under way has to wait, so that others get theirs.
+async fn within_share(request: Request, next: Next) -> Response {
+    if request.extensions().get::<ShareTaken>().is_some() {
+        return Problem::share_taken().into_response();
     }
     next.run(request).await
 }

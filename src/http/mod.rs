@@ -23,6 +23,7 @@ mod run_list;
 mod runs;
 mod series;
 mod serve;
+mod shares;
 mod stalled;
 mod state;
 mod telemetry;

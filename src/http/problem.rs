@@ -177,6 +177,13 @@ impl Problem {
         Self::new(Slug::Overloaded, "too many requests at once; try again")
     }
 
+    /// Too many requests of one client at once.
+    pub(super) fn share_taken() -> Self {
+        let detail =
+            "too many requests from your address at once; try again once one of them is answered";
+        Self::new(Slug::Overloaded, detail)
+    }
+
     /// The service cannot do what it should always be able to do.
     pub(super) fn failed(error: &(dyn std::error::Error + 'static)) -> Self {
         tracing::error!(error, "the answer could not be made");

@@ -24,8 +24,9 @@ use tokio::sync::watch;
 use tower::ServiceExt;
 
 use super::admission::Unsent;
-use super::client_address::TrustedProxies;
+use super::client_address::{ClientAddress, TrustedProxies};
 use super::connections::{Entry, Peer, Slot, Table};
+use super::shares::{Shares, Turn};
 use super::stalled::{Impatient, Sending};
 
 /// What connections may take.
@@ -76,6 +77,7 @@ pub async fn serve(
     let server = Server {
         router,
         grace: connections.grace,
+        shares: Shares::new(connections.limit),
         connections,
         stopping,
     };
@@ -96,6 +98,7 @@ pub async fn serve(
 struct Server {
     router: Router,
     grace: Duration,
+    shares: Shares,
     connections: Connections,
     stopping: watch::Sender<bool>,
 }
@@ -109,6 +112,7 @@ impl Server {
             let mut connection = Connection {
                 router: self.router.clone(),
                 settings: self.connections.clone(),
+                shares: self.shares.clone(),
                 peer: peer.ip(),
                 watcher: open.watcher(),
                 stopping: self.stopping.subscribe(),
@@ -134,6 +138,7 @@ impl Server {
 struct Connection {
     router: Router,
     settings: Connections,
+    shares: Shares,
     peer: IpAddr,
     watcher: Watcher,
     stopping: watch::Receiver<bool>,
@@ -165,6 +170,7 @@ impl Connection {
             router: self.router,
             peer: self.peer,
             trusted_proxies: self.settings.trusted_proxies,
+            shares: self.shares,
             answer_time: self.settings.answer_time,
             sending,
             used,
@@ -243,6 +249,7 @@ struct Answering {
     router: Router,
     peer: IpAddr,
     trusted_proxies: TrustedProxies,
+    shares: Shares,
     answer_time: Duration,
     sending: Sending,
     used: Arc<AtomicBool>,
@@ -258,6 +265,7 @@ impl Answering {
         self.sending.request();
         let client = self.trusted_proxies.client(self.peer, request.headers());
         request.extensions_mut().insert(client);
+        let turn = self.turn(client, &mut request);
         let mut response = self.router.oneshot(request.map(Body::new)).await?;
         let unsent = response.extensions_mut().remove::<Unsent>();
         self.sending.answer(self.answer_time, unsent);
@@ -268,7 +276,19 @@ impl Answering {
         Ok(response.map(|body| Sent {
             body,
             sending: self.sending,
+            _turn: turn,
         }))
+    }
+
+    /// Counts a request of a client behind a proxy, or marks it as one too many.
+    fn turn(&self, client: ClientAddress, request: &mut Request<Incoming>) -> Option<Turn> {
+        let ClientAddress(address) = client;
+        if !self.trusted_proxies.include(self.peer) || self.trusted_proxies.include(address) {
+            return None;
+        }
+        let turn = self.shares.enter(address);
+        turn.map_err(|taken| request.extensions_mut().insert(taken))
+            .ok()
     }
 }
 
@@ -276,6 +296,7 @@ impl Answering {
 struct Sent {
     body: Body,
     sending: Sending,
+    _turn: Option<Turn>,
 }
 
 impl HttpBody for Sent {

@@ -4,10 +4,12 @@
 //! its primary key. A metric that skips runs is looked for by itself, along the same lane between the
 //! dates that the catalogue has for it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use sea_query::{Alias, Expr, ExprTrait, Func, IntoColumnRef, Query, SelectStatement};
+use sea_query::{
+    Alias, Cond, Condition, Expr, ExprTrait, Func, IntoColumnRef, Query, SelectStatement,
+};
 use sha2::{Digest, Sha256};
 use sqlx::FromRow;
 
@@ -229,7 +231,7 @@ async fn one_metric(
 /// Every metric of the newest runs.
 async fn newest_runs(session: &mut Session, query: &HistoryQuery) -> Result<History, StoreError> {
     let heads = Strip::read(session, query, query.limit, &mut Budget::new()).await?;
-    let found = fetch_points(session, query, &query.metrics, &heads.runs).await?;
+    let found = fetch_points(session, query, &[], &heads.runs).await?;
     Ok(History {
         metrics: found.into_iter().filter_map(into_metric).collect(),
         next: heads.end.map(HistoryCursor::at),
@@ -279,7 +281,7 @@ async fn each_metric(session: &mut Session, query: &HistoryQuery) -> Result<Hist
         newest.shorten(query.limit);
     }
     newest.shorten((query.max_points / page.names.len().max(1)).max(1));
-    let found = fetch_points(session, query, &page.selection(), &newest.runs).await?;
+    let found = fetch_points(session, query, &page.spans(), &newest.runs).await?;
     if newest.is_full(query.limit + 1) {
         page.each(session, found).await?;
     } else {
@@ -360,18 +362,23 @@ impl Page<'_> {
         self.upto = self.names.last().map(|metric| metric.name.clone());
     }
 
-    /// What selects the metrics of the part, and perhaps some others.
-    fn selection(&self) -> MetricSelection {
+    /// Which names the part has of each key; none if it has all that the query selects.
+    fn spans(&self) -> Vec<Span<'_>> {
         if self.upto.is_none() && self.cursor.part.after.is_none() {
-            return self.query.metrics.clone();
+            return Vec::new();
         }
-        let names = || self.names.iter().map(|metric| &metric.name);
-        let keys: BTreeSet<&MetricKey> = names().map(|name| &name.metric_key).collect();
-        let dims: BTreeSet<&DimKey> = names().map(|name| &name.dim_key).collect();
-        MetricSelection {
-            keys: keys.into_iter().cloned().collect(),
-            dims: dims.into_iter().cloned().collect(),
+        let mut spans: Vec<Span<'_>> = Vec::new();
+        for CatalogMetric { name, .. } in &self.names {
+            match spans.last_mut() {
+                Some(span) if span.key == &name.metric_key => span.last = &name.dim_key,
+                _ => spans.push(Span {
+                    key: &name.metric_key,
+                    first: &name.dim_key,
+                    last: &name.dim_key,
+                }),
+            }
         }
+        spans
     }
 
     /// Takes what the runs of `strip` have of each metric, and nothing else.
@@ -526,17 +533,35 @@ impl Window {
     }
 }
 
-/// The points of `heads`, which are in order.
+/// Dimensions of one key that follow one another. A list of them could be so long that a server gives up on its
+/// index and reads the whole table.
+struct Span<'a> {
+    key: &'a MetricKey,
+    first: &'a DimKey,
+    last: &'a DimKey,
+}
+
+impl Span<'_> {
+    fn condition(&self) -> Condition {
+        let dim = || Expr::col(Metrics::DimKey);
+        Cond::all()
+            .add(Expr::col(Metrics::MetricKey).eq(self.key.as_str()))
+            .add(dim().gte(self.first.as_str()))
+            .add(dim().lte(self.last.as_str()))
+    }
+}
+
+/// The points of `heads` within `spans`, or all that the query selects if there are none. The heads are in order.
 async fn fetch_points(
     session: &mut Session,
     query: &HistoryQuery,
-    selection: &MetricSelection,
+    spans: &[Span<'_>],
     heads: &[Arc<RunHead>],
 ) -> Result<Found, StoreError> {
     let mut by_run: BTreeMap<RunId, Vec<ValueRow>> = BTreeMap::new();
     let mut points = 0;
     for some in heads.chunks(RUNS_A_STATEMENT) {
-        let statement = select_values(selection, some, query.max_points + 1 - points);
+        let statement = select_values(&query.metrics, spans, some, query.max_points + 1 - points);
         let rows: Vec<ValueRow> = session.fetch_all(&statement).await?;
         points += rows.len();
         if points > query.max_points {
@@ -654,9 +679,10 @@ fn count_dims(series: &Series, key: &MetricKey) -> Expr {
     count.into()
 }
 
-/// The selected metrics of `heads`.
+/// The selected metrics of `heads`, within `spans` if there are any.
 fn select_values(
     selection: &MetricSelection,
+    spans: &[Span<'_>],
     heads: &[Arc<RunHead>],
     limit: usize,
 ) -> SelectStatement {
@@ -672,7 +698,10 @@ fn select_values(
         .from(Metrics::Table)
         .and_where(Expr::col(Metrics::RunId).is_in(heads.iter().map(|head| head.run_id)))
         .limit(limit as u64);
-    if !selection.keys.is_empty() {
+    if !spans.is_empty() {
+        let any = spans.iter().map(Span::condition);
+        select.cond_where(any.fold(Cond::any(), Condition::add));
+    } else if !selection.keys.is_empty() {
         let keys = selection.keys.iter().map(MetricKey::as_str);
         select.and_where(Expr::col(Metrics::MetricKey).is_in(keys));
     }

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
 use reqwest::header::{ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_TYPE};
-use reqwest::{Client, Method};
+use reqwest::{Client, Method, RequestBuilder};
 use serde_json::{Value as Json, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpSocket, TcpStream};
@@ -523,5 +523,58 @@ pub(crate) async fn end_an_answer_that_is_taken_too_slowly(context: &Context) {
     while let Ok(1..) = trickle.0.read(&mut bytes).await {
         assert!(started.elapsed() < DEADLINE, "the connection is still open");
         tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+pub(crate) async fn give_each_client_of_a_proxy_a_share(context: &Context) {
+    let api = Api::start_with(
+        context,
+        &[
+            "--max-connections",
+            "20",
+            "--request-timeout",
+            "60s",
+            "--trusted-proxy",
+            "127.0.0.0/8",
+        ],
+    )
+    .await;
+    let of = |client: &str| {
+        api.request(Method::GET, "/v1/runs")
+            .header("x-forwarded-for", client)
+    };
+    // A busy service may turn away one of them, so it is more until the share is taken.
+    let mut under_way = Vec::new();
+    let refused = wait::until("the share is taken", DEADLINE, async || {
+        let mut raw = Raw::open(&api).await;
+        let headers = "X-Forwarded-For: 203.0.113.9\r\nContent-Length: 1000";
+        raw.write(&upload_head(&api, headers)).await;
+        raw.write("{").await;
+        under_way.push(raw);
+        let answer = send(of("203.0.113.9")).await;
+        match answer.status {
+            503 => Ok(answer),
+            status => Err(status),
+        }
+    });
+    let problem = refused.await.unwrap().problem(503, "overloaded");
+    assert!(
+        problem["detail"].as_str().unwrap().contains("your address"),
+        "{problem}"
+    );
+    assert!(under_way.len() >= 5);
+    assert_eq!(send(of("203.0.113.10")).await.status, 200);
+    drop(under_way);
+    let free = || status(of("203.0.113.9"), 200);
+    wait::until("a place of the share is free", DEADLINE, free)
+        .await
+        .unwrap();
+}
+
+/// Whether `request` is answered with `wanted`.
+async fn status(request: RequestBuilder, wanted: u16) -> Result<(), u16> {
+    match send(request).await.status {
+        status if status == wanted => Ok(()),
+        status => Err(status),
     }
 }

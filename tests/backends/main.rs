@@ -12,6 +12,7 @@ mod cursors;
 mod database;
 mod decimals;
 mod details;
+mod growth;
 mod history;
 mod limits;
 mod migrations;
@@ -58,6 +59,7 @@ fn main() -> ExitCode {
         Case::new(history::has_limit_points_for_each_metric),
         Case::new(history::is_bounded_by_dates_to_the_second),
         Case::new(history::tells_the_newest_points_kind_of_clock),
+        Case::new(growth::makes_no_statement_of_a_read_dearer),
         Case::new(limits::end_a_body_that_does_not_arrive),
         Case::new(limits::end_a_body_that_is_too_large),
         Case::new(limits::turn_away_what_is_too_much_at_once),
@@ -67,6 +69,7 @@ fn main() -> ExitCode {
         Case::new(limits::refuse_a_request_for_no_host_or_for_two),
         Case::new(limits::make_idle_connections_give_way),
         Case::new(limits::make_one_client_give_way_to_others),
+        Case::new(limits::give_each_client_of_a_proxy_a_share),
         Case::new(limits::end_an_answer_that_is_taken_too_slowly),
         Case::new(limits::let_pages_of_named_origins_read),
         Case::new(limits::compress_for_those_who_ask),

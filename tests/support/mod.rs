@@ -5,6 +5,7 @@
 //! | run one case against every database | [`harness`] |
 //! | have a database that may be killed | [`databases::Database`] |
 //! | have a server that speaks like Drizzle | [`text_gate::TextGate`] |
+//! | fill one series with many runs | [`long_series`] |
 //! | cut the network to a database | [`network::NetworkGate`] |
 //! | start the service and call it | [`service::Service`] |
 //!
@@ -19,6 +20,7 @@ pub(crate) mod databases;
 pub(crate) mod engine;
 pub(crate) mod harness;
 pub(crate) mod images;
+pub(crate) mod long_series;
 pub(crate) mod network;
 pub(crate) mod ports;
 pub(crate) mod service;

@@ -358,7 +358,8 @@ pub(in crate::commands) struct ServeArgs {
     /// commas between
     ///
     /// Requests from there are counted for the client that the proxy names in `Forwarded` or
-    /// `X-Forwarded-For`. From anywhere else these headers are ignored.
+    /// `X-Forwarded-For`, and one client may have a quarter of `--max-connections` under way. From
+    /// anywhere else these headers are ignored.
     #[arg(
         long = "trusted-proxy",
         env = "PERF_TRACKING_TRUSTED_PROXY",
