@@ -312,7 +312,32 @@ const CASES: [(&str, &str, &str); 63] = [
     ),
 ];
 
-const MORE_CASES: [(&str, &str, &str); 8] = [
+const MORE_CASES: [(&str, &str, &str); 13] = [
+    (
+        "--performance-schema",
+        "performance_schema/cut_short.bad.tsv",
+        "line 6: the last line has no end: the output was cut short",
+    ),
+    (
+        "--performance-schema",
+        "performance_schema/no_column_names.bad.tsv",
+        "line 1: must be the names of the columns",
+    ),
+    (
+        "--performance-schema",
+        "performance_schema/drawn_with_lines.bad.txt",
+        "line 1: is not tab-separated; run the client with --batch",
+    ),
+    (
+        "--performance-schema",
+        "performance_schema/another_table.bad.tsv",
+        "line 2: `stage/sql/init`: is of none of the tables that are read",
+    ),
+    (
+        "--performance-schema",
+        "values/lines.txt",
+        "line 1: must be the names of the columns",
+    ),
     (
         "--locust",
         "locust/empty.bad.csv",

@@ -162,7 +162,7 @@ const CASES: [(&str, &[&str]); 46] = [
     ),
 ];
 
-const MORE_CASES: [(&str, &[&str]); 10] = [
+const MORE_CASES: [(&str, &[&str]); 14] = [
     (
         "pytest_benchmark/parametrized",
         &["--pytest-benchmark", "pytest_benchmark/parametrized.json"],
@@ -188,6 +188,40 @@ const MORE_CASES: [(&str, &[&str]); 10] = [
             "--locust",
             "locust/0.9_requests_by_hand.csv",
             "locust/0.9_distribution_by_hand.csv",
+        ],
+    ),
+    (
+        "performance_schema/mariadb_10.11",
+        &[
+            "--performance-schema",
+            "performance_schema/mariadb_10.11_after.tsv",
+            "--performance-schema-before",
+            "performance_schema/mariadb_10.11_before.tsv",
+        ],
+    ),
+    (
+        "performance_schema/mariadb_11.8",
+        &[
+            "--performance-schema",
+            "performance_schema/mariadb_11.8_after.tsv",
+            "--performance-schema-before",
+            "performance_schema/mariadb_11.8_before.tsv",
+        ],
+    ),
+    (
+        "performance_schema/mysql_9.7",
+        &[
+            "--performance-schema",
+            "performance_schema/mysql_9.7_after.tsv",
+            "--performance-schema-before",
+            "performance_schema/mysql_9.7_before.tsv",
+        ],
+    ),
+    (
+        "performance_schema/since_the_start",
+        &[
+            "--performance-schema",
+            "performance_schema/mariadb_11.8_after.tsv",
         ],
     ),
     ("values/counted", &["--values", "values/lines.txt"]),
@@ -326,6 +360,22 @@ read --callgrind: callgrind-3.19.0, 2 parts of 3 files summed
 read criterion/target/sum 100/new/estimates.json: criterion, benchmark `sum 100` (3 metrics)
 ";
     assert_eq!(said, expected);
+}
+
+/// What a real MariaDB printed before and after a load that was the first to open the table after an
+/// index had been made: of 1,050 rows it knew 50.
+#[test]
+fn a_table_of_which_the_server_forgot_the_counts_is_refused() {
+    let said = refuse(&[
+        "--performance-schema",
+        "performance_schema/forgotten_after.tsv",
+        "--performance-schema-before",
+        "performance_schema/forgotten_before.tsv",
+    ]);
+    let expected =
+        "forgotten_after.tsv: line 2: `TABLE.sbtest.sbtest1` was counted less often than before";
+    assert!(said.contains(expected), "{said}");
+    assert!(said.contains("SELECT 1 FROM table LIMIT 1"), "{said}");
 }
 
 #[test]

@@ -8,7 +8,8 @@ use std::time::{Duration, SystemTime};
 use clap::Args;
 
 use crate::collect::{
-    self, Callgrind, Criterion, Failures, Kind, Parts, Reading, Unreadable, plural,
+    self, Callgrind, Criterion, Failures, Kind, Parts, PerformanceSchema, Reading, Unreadable,
+    plural,
 };
 use crate::domain::Metric;
 use crate::files::gathered::{Gathered, read_text, say, say_notes, text_of, unopened};
@@ -32,6 +33,12 @@ pub(super) struct FileArgs {
     /// What `sysbench ... run` printed
     #[arg(long, value_name = "FILE", num_args = 1..)]
     sysbench: Vec<PathBuf>,
+    /// What the client of MariaDB or MySQL printed with --batch of the summaries in performance_schema
+    #[arg(long, value_name = "FILE", num_args = 1..)]
+    performance_schema: Vec<PathBuf>,
+    /// The same of before the load, which is subtracted
+    #[arg(long, value_name = "FILE", num_args = 1.., requires = "performance_schema")]
+    performance_schema_before: Vec<PathBuf>,
     /// locust's PREFIX_stats.csv
     #[arg(long, value_name = "FILE", num_args = 1..)]
     locust: Vec<PathBuf>,
@@ -109,7 +116,25 @@ impl FileArgs {
                 gathered.take(path, read_text(path, |text| read(text, failures)));
             }
         }
+        self.gather_performance_schema(&mut gathered);
         gathered.finish()
+    }
+
+    fn gather_performance_schema(&self, gathered: &mut Gathered) {
+        let mut before = PerformanceSchema::default();
+        for path in &self.performance_schema_before {
+            let earlier = read_text(path, |text| {
+                before.clone().and(PerformanceSchema::parse(text)?)
+            });
+            match earlier {
+                Ok(earlier) => before = earlier,
+                Err(fault) => return gathered.fault(path, fault),
+            }
+        }
+        for path in &self.performance_schema {
+            let read = |text: &str| PerformanceSchema::parse(text)?.since(&before)?.read();
+            gathered.take(path, read_text(path, read));
+        }
     }
 
     fn gather_callgrind(&self, gathered: &mut Gathered) {
