@@ -417,3 +417,154 @@ fn a_walk_stores_each_commit_once_and_goes_on_after_one_that_does_not_build() {
         empty.stderr
     );
 }
+
+/// A repository of twenty commits, of which the first six and the last seven are stored. The size
+/// grows from 100 to 110 at commit 9; commits in `broken` do not build.
+fn gap(broken: &[u32]) -> (Place, Vec<String>) {
+    let place = Place(tempfile::tempdir().unwrap());
+    let broken: Vec<String> = broken.iter().map(ToString::to_string).collect();
+    place.git(&format!(
+        "git init -q -b main . && git config user.email a@example.org && git config user.name a
+        for number in $(seq 20); do
+            if test $number -lt 9; then echo 100 > size; else echo 110 > size; fi
+            echo $number > number; rm -f broken
+            for bad in {}; do test $number != $bad || touch broken; done
+            git add -A; git commit -q -m \"change $number\"; done",
+        broken.join(" ")
+    ));
+    let shas = place.git("git rev-list --reverse main");
+    let shas: Vec<String> = shas.lines().map(str::to_owned).collect();
+    let stored = (1..=6).chain(14..=20);
+    let lines = stored.fold(String::new(), |mut lines, number: usize| {
+        let value = if number < 9 { 100.0 } else { 110.0 };
+        let mut run = run(number as u64, &[("size.text", value)]);
+        run["commit_sha"] = json!(shas[number - 1]);
+        run["workload"] = json!("w");
+        writeln!(lines, "{run}").unwrap();
+        lines
+    });
+    let left = place.run(&["backfill", "-"], &lines);
+    assert_eq!(left.code, 0, "{}", left.stderr);
+    (place, shas)
+}
+
+impl Place {
+    fn git(&self, script: &str) -> String {
+        let output = Command::new("bash")
+            .args(["-euc", script])
+            .current_dir(self.0.path())
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    /// Searches with a measurement that counts how often it is made.
+    fn find(&self, more: &[&str]) -> Left {
+        let log = self.0.path().join("log");
+        let measure = format!("echo >> {}; {MEASURE}", log.display());
+        self.run(&[&["find", "--run", &measure], more].concat(), "")
+    }
+
+    fn measurements(&self) -> usize {
+        let log = fs::read_to_string(self.0.path().join("log")).unwrap_or_default();
+        log.lines().count()
+    }
+}
+
+#[test]
+fn find_lists_the_commits_that_were_not_measured() {
+    let (place, shas) = gap(&[]);
+    let left = place.run(&["find"], "");
+    assert_eq!(left.code, 0, "{}", left.stderr);
+    let text = &left.stdout;
+    assert!(
+        text.contains("7 commits between them were not measured"),
+        "{text}"
+    );
+    let listed = shas.iter().filter(|sha| text.contains(&sha[..12]));
+    assert_eq!(
+        listed.collect::<Vec<_>>(),
+        shas[5..14].iter().collect::<Vec<_>>()
+    );
+    assert!(text.contains("100 -> 110  +10.0 %"), "{text}");
+    let longest = text.lines().map(|line| line.chars().count()).max();
+    assert!(longest.unwrap() <= 80, "{text}");
+    let none = place.run(&["find", "HEAD~3"], "");
+    assert_eq!(none.code, 3, "{}", none.stdout);
+    let unknown = place.run(&["find", "feedbeef"], "");
+    assert_eq!(unknown.code, 2);
+    assert!(
+        unknown.stderr.contains("does not know the commit"),
+        "{}",
+        unknown.stderr
+    );
+}
+
+#[test]
+fn find_measures_until_one_commit_is_named_and_goes_on_where_it_was() {
+    let (place, shas) = gap(&[10]);
+    let left = place.find(&[]);
+    assert_eq!(left.code, 0, "{}{}", left.stdout, left.stderr);
+    let (guilty, parent) = (&shas[8], &shas[7]);
+    let first = left.stdout.lines().next().unwrap();
+    assert_eq!(
+        first,
+        format!("{guilty} is the first commit of the new level.")
+    );
+    assert!(left.stdout.contains(&parent[..12]), "{}", left.stdout);
+    assert!(
+        left.stdout.contains("100 -> 110  +10.0 %"),
+        "{}",
+        left.stdout
+    );
+    assert!(
+        left.stderr.contains("skipped: the command ended"),
+        "{}",
+        left.stderr
+    );
+    let measured = place.measurements();
+    assert!(
+        (3..=6).contains(&measured),
+        "both ends and the halves: {measured}"
+    );
+    let again = place.find(&[&shas[13]]);
+    assert_eq!(again.stdout, left.stdout);
+    // Commit 10 is tried again: the machine may be another one by now.
+    assert!(place.measurements() <= measured + 1);
+    place.git(
+        "test $(git worktree list | wc -l) = 1; test -z \"$(git status --porcelain number size)\"",
+    );
+    let stored = place.run(&["runs", "--workload=w", "--json"], "");
+    assert!(
+        !stored.stdout.contains(guilty.as_str()),
+        "nothing is uploaded"
+    );
+}
+
+#[test]
+fn find_names_those_that_remain_where_the_commits_beside_the_step_do_not_build() {
+    let (place, shas) = gap(&[8, 9, 10]);
+    let left = place.find(&[]);
+    assert_eq!(left.code, 3, "{}", left.stderr);
+    let text = &left.stdout;
+    assert!(text.starts_with("One of these 4 commits"), "{text}");
+    let listed = shas.iter().filter(|sha| text.contains(&sha[..12]));
+    assert_eq!(
+        listed.collect::<Vec<_>>(),
+        shas[7..11].iter().collect::<Vec<_>>()
+    );
+}
+
+#[test]
+fn find_says_so_where_this_machine_does_not_show_the_change() {
+    let (place, _) = gap(&[]);
+    let flat = MEASURE.replace("$(cat size)", "100");
+    let left = place.run(&["find", "--run", &flat], "");
+    assert_eq!(left.code, 3, "{}", left.stderr);
+    assert!(
+        left.stdout.contains("do not show the change here"),
+        "{}",
+        left.stdout
+    );
+}

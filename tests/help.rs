@@ -25,7 +25,7 @@ fn help(command: &[&str]) -> String {
 
 #[test]
 fn help_of_every_command() {
-    let commands: [&[&str]; 30] = [
+    let commands: [&[&str]; 31] = [
         &[],
         &["serve"],
         &["migrate"],
@@ -48,6 +48,8 @@ fn help_of_every_command() {
         &["run", "void"],
         &["changes"],
         &["drift"],
+        &["find"],
+        &["walk"],
         &["walk"],
         &["export"],
         &["backfill"],
@@ -79,7 +81,8 @@ fn no_command_is_left_out() {
         commands(&[]),
         [
             "serve", "migrate", "measure", "document", "gate", "upload", "history", "runs", "run",
-            "changes", "drift", "walk", "export", "backfill", "health", "token", "version", "help"
+            "changes", "drift", "find", "walk", "export", "backfill", "health", "token", "version",
+            "help"
         ]
     );
     assert_eq!(commands(&["document"]), ["check", "schema", "help"]);

@@ -9,6 +9,7 @@ mod document;
 mod drift;
 mod export;
 mod filters;
+mod find;
 mod flags;
 mod gate;
 mod health;
@@ -25,6 +26,7 @@ mod token;
 mod upload;
 mod walk;
 mod welcome;
+mod worktree;
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -115,6 +117,7 @@ enum Command {
     Run(Box<run::RunCommand>),
     Changes(Box<changes::ChangesArgs>),
     Drift(Box<drift::DriftArgs>),
+    Find(Box<find::FindArgs>),
     Walk(Box<walk::WalkArgs>),
     Export(Box<export::ExportArgs>),
     Backfill(Box<backfill::BackfillArgs>),
@@ -164,6 +167,7 @@ impl Cli {
             Command::Run(command) => command.run(),
             Command::Changes(args) => args.run(),
             Command::Drift(args) => args.run(),
+            Command::Find(args) => args.run(),
             Command::Walk(args) => args.run(),
             Command::Export(args) => export::run(*args),
             Command::Backfill(args) => backfill::run(*args),

@@ -10,6 +10,7 @@
 //! - [`metrics`]: what is known of the metrics that the readers make
 //! - [`past`]: the history of one metric, one point for each commit
 //! - [`policy`]: which rule holds for which metric, and what has been accepted
+//! - [`bisection`]: the search for the first commit of a new level
 //! - [`changes`]: the runs from which on the level of a metric is another one
 //! - [`config`]: a policy out of `gate.toml`, with line and column for each fault
 //! - [`lint`]: what in a policy has no effect
@@ -26,6 +27,7 @@
 //! `outliers` finds the values that do not belong to a window, and `thresholds` the k of `k = "auto"`.
 
 pub mod accept;
+pub mod bisection;
 pub mod calibrate;
 pub mod changes;
 pub mod comparison;

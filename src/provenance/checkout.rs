@@ -5,6 +5,7 @@ use std::io::ErrorKind;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use anyhow::Context as _;
 use chrono::{DateTime, SecondsFormat};
 
 use crate::terminal::tame;
@@ -50,6 +51,30 @@ pub(crate) fn commit(folder: &Path, revision: &str) -> Result<Commit, String> {
         })
     };
     parse(&text).ok_or_else(|| format!("git says `{}`", tame(&text)))
+}
+
+/// The commits of a range such as `v1..main`, the oldest first, along first parents.
+///
+/// # Errors
+/// That git knows no such range, or that no commit is in it.
+pub(crate) fn first_parents(folder: &Path, range: &str) -> anyhow::Result<Vec<String>> {
+    let args = [
+        "rev-list",
+        "--first-parent",
+        "--reverse",
+        "--end-of-options",
+        range,
+        "--",
+    ];
+    let text = ask(folder, &args)
+        .map_err(anyhow::Error::msg)
+        .with_context(|| format!("git knows no commits {}", tame(range)))?;
+    anyhow::ensure!(
+        !text.is_empty(),
+        "there is no commit in {}; the newer end of a range comes last",
+        tame(range)
+    );
+    Ok(text.lines().map(str::to_owned).collect())
 }
 
 /// What git prints, without its line end.

@@ -9,6 +9,7 @@ pub(crate) mod changes;
 pub(crate) mod conflict;
 pub(crate) mod drift;
 mod explained;
+pub(crate) mod find;
 pub(crate) mod history;
 mod json;
 mod junit;

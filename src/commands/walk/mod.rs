@@ -1,21 +1,18 @@
 //! `perf-tracking walk`: measures the commits of a range into the store.
 
-mod worktree;
-
 use std::path::{Path, PathBuf};
 
-use anyhow::Context as _;
 use clap::Args;
 
+use super::worktree::Worktree;
 use super::{Outcome, client, print};
 use crate::client::Client;
 use crate::commands::flags::ClientArgs;
 use crate::domain::{Branch, CommitSubject, Pipeline, Provenance, Repo, Run, Tag};
 use crate::files::input::Input;
-use crate::provenance::{Detector, checkout};
+use crate::provenance::Detector;
+use crate::provenance::checkout::{self, first_parents};
 use crate::terminal::{note, tame};
-
-use worktree::Worktree;
 
 /// Measure the commits of a range, and store a run of each: a history in an afternoon
 ///
@@ -92,7 +89,7 @@ struct Walk<'a> {
 impl WalkArgs {
     pub(super) fn run(self) -> anyhow::Result<Outcome> {
         let here = Path::new(".");
-        let commits = every(&commits(here, &self.range)?, self.every as usize);
+        let commits = every(&first_parents(here, &self.range)?, self.every as usize);
         if self.dry_run {
             return print(
                 &commits
@@ -189,27 +186,6 @@ impl Walk<'_> {
             subject: CommitSubject::cut(&known.subject),
         }))
     }
-}
-
-/// The commits of a range, the oldest first.
-fn commits(folder: &Path, range: &str) -> anyhow::Result<Vec<String>> {
-    let args = [
-        "rev-list",
-        "--first-parent",
-        "--reverse",
-        "--end-of-options",
-        range,
-        "--",
-    ];
-    let text = checkout::ask(folder, &args)
-        .map_err(anyhow::Error::msg)
-        .with_context(|| format!("git knows no commits {}", tame(range)))?;
-    anyhow::ensure!(
-        !text.is_empty(),
-        "there is no commit in {}; the newer end of a range comes last",
-        tame(range)
-    );
-    Ok(text.lines().map(str::to_owned).collect())
 }
 
 /// Every so many of `commits`, counted from the newest, which is always one of them.

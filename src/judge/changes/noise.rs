@@ -3,7 +3,8 @@
 /// Values on either side of the middle of the running median. A burst of outliers that is no longer
 /// than this cannot move the median.
 const REACH: usize = 8;
-/// The same for the newest values, so that a new level of five values is seen.
+/// The same for the newest and the oldest values, so that a level of five values is seen there. The
+/// window is never wider on one side than on the other, which would move a step near an end.
 const REACH_AT_END: usize = 4;
 /// Further than this many noise deviations from the running median a value counts as this far.
 const CUT: f64 = 3.0;
@@ -36,10 +37,12 @@ impl Noise {
     /// The noise of `values`, or `None` where all of them are the same.
     pub(super) fn of(values: &[f64]) -> Option<Self> {
         let medians = running_median(values);
-        let residuals: Vec<f64> = values.iter().zip(&medians).map(|(x, m)| x - m).collect();
+        let residuals = distances(values, &medians);
         let deviation = deviation(&residuals);
         if deviation == 0.0 || repeats(values) {
             let deviation = without_noise(values)?;
+            let medians = median_of_five(values);
+            let residuals = distances(values, &medians);
             return Some(Self {
                 deviation,
                 duration: 1.0,
@@ -87,17 +90,32 @@ pub(in crate::judge) fn median(values: &mut [f64]) -> f64 {
     f64::midpoint(lower, upper)
 }
 
-/// The median of the values around each value, fewer at the ends.
+/// The median of the values around each value, fewer near the ends.
 fn running_median(values: &[f64]) -> Vec<f64> {
     let mut window = [0.0; 2 * REACH + 1];
     let around = |i: usize| {
-        let reach = REACH.min((values.len() - 1 - i).max(REACH_AT_END));
+        let reach = REACH.min(i.min(values.len() - 1 - i).max(REACH_AT_END));
         let taken = &values[i.saturating_sub(reach)..(i + reach + 1).min(values.len())];
         let window = &mut window[..taken.len()];
         window.copy_from_slice(taken);
         median(window)
     };
     (0..values.len()).map(around).collect()
+}
+
+/// The median of the five values nearest to each value, of five or more. Where values repeat
+/// exactly it moves no step between levels of three values, and two outliers in a row do not show.
+fn median_of_five(values: &[f64]) -> Vec<f64> {
+    let around = |i: usize| {
+        let from = i.saturating_sub(2).min(values.len() - 5);
+        median(&mut values[from..from + 5].to_vec())
+    };
+    (0..values.len()).map(around).collect()
+}
+
+/// How far each value lies from its median.
+fn distances(values: &[f64], medians: &[f64]) -> Vec<f64> {
+    values.iter().zip(medians).map(|(x, m)| x - m).collect()
 }
 
 /// The larger of two robust estimates. The first is blind to noise that less than half of the values

@@ -196,3 +196,27 @@ fn a_settled_change_stays_when_runs_arrive() {
         }
     }
 }
+
+#[test]
+fn a_step_without_noise_is_found_at_its_value_however_short_the_levels_are() {
+    for before in 3..30 {
+        for after in 3..30 {
+            let values = [vec![100.0; before], vec![110.0; after]].concat();
+            let found: Vec<usize> = find(&values).iter().map(|point| point.at).collect();
+            assert_eq!(found, [before], "{before} and {after} values");
+        }
+    }
+    let levels = [
+        (5, 1000.0),
+        (6, 1001.0),
+        (4, 990.0),
+        (12, 990.5),
+        (5, 1000.0),
+    ];
+    let values: Vec<f64> = levels
+        .iter()
+        .flat_map(|&(count, level)| vec![level; count])
+        .collect();
+    let found: Vec<usize> = find(&values).iter().map(|point| point.at).collect();
+    assert_eq!(found, [5, 11, 15, 27]);
+}

@@ -1,8 +1,8 @@
-//! A worktree of the repository, beside the person's own checkout, gone when it is dropped.
+//! A worktree of the repository in which commits are built and measured; it is gone when it is dropped.
 
 use std::fs;
 use std::io::ErrorKind;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::Context as _;
@@ -12,10 +12,10 @@ use crate::provenance::checkout;
 
 pub(super) struct Worktree {
     /// The folder of the repository.
-    repository: std::path::PathBuf,
+    repository: PathBuf,
     /// Holds the worktree.
     outside: TempDir,
-    folder: std::path::PathBuf,
+    folder: PathBuf,
 }
 
 impl Worktree {
