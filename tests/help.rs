@@ -25,7 +25,7 @@ fn help(command: &[&str]) -> String {
 
 #[test]
 fn help_of_every_command() {
-    let commands: [&[&str]; 31] = [
+    let commands: [&[&str]; 40] = [
         &[],
         &["serve"],
         &["migrate"],
@@ -40,6 +40,15 @@ fn help_of_every_command() {
         &["gate", "accept"],
         &["gate", "calibrate"],
         &["gate", "replay"],
+        &["compare"],
+        &["compare", "init"],
+        &["compare", "check"],
+        &["compare", "run"],
+        &["compare", "assemble"],
+        &["compare", "judge"],
+        &["compare", "report"],
+        &["compare", "calibrate"],
+        &["compare", "schema"],
         &["upload"],
         &["history"],
         &["runs"],
@@ -80,9 +89,9 @@ fn no_command_is_left_out() {
     assert_eq!(
         commands(&[]),
         [
-            "serve", "migrate", "measure", "document", "gate", "upload", "history", "runs", "run",
-            "changes", "drift", "find", "walk", "export", "backfill", "health", "token", "version",
-            "help"
+            "serve", "migrate", "measure", "document", "gate", "compare", "upload", "history",
+            "runs", "run", "changes", "drift", "find", "walk", "export", "backfill", "health",
+            "token", "version", "help"
         ]
     );
     assert_eq!(commands(&["document"]), ["check", "schema", "help"]);
@@ -96,6 +105,20 @@ fn no_command_is_left_out() {
             "accept",
             "calibrate",
             "replay",
+            "help"
+        ]
+    );
+    assert_eq!(
+        commands(&["compare"]),
+        [
+            "init",
+            "check",
+            "run",
+            "assemble",
+            "judge",
+            "report",
+            "calibrate",
+            "schema",
             "help"
         ]
     );

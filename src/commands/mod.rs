@@ -4,6 +4,7 @@ mod about;
 mod backfill;
 mod changes;
 mod client;
+mod compare;
 mod cursors;
 mod document;
 mod drift;
@@ -109,6 +110,9 @@ enum Command {
     Measure(Box<measure::MeasureArgs>),
     Document(Box<document::DocumentArgs>),
     Gate(Box<gate::GateArgs>),
+    /// Compare two builds under a contract: trials in turn, a verdict, and a report
+    #[command(subcommand)]
+    Compare(compare::CompareCommand),
     Upload(upload::UploadArgs),
     History(history::HistoryArgs),
     Runs(Box<runs::RunsArgs>),
@@ -161,6 +165,7 @@ impl Cli {
             Command::Measure(args) => args.run(),
             Command::Document(args) => args.run(),
             Command::Gate(args) => args.run(),
+            Command::Compare(command) => command.run(),
             Command::Upload(args) => upload::run(args),
             Command::History(args) => history::run(args),
             Command::Runs(args) => runs::run(*args),

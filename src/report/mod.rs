@@ -6,6 +6,7 @@
 //! words, computed once.
 
 pub(crate) mod changes;
+pub mod comparison;
 pub(crate) mod conflict;
 pub(crate) mod drift;
 mod explained;

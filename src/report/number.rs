@@ -166,7 +166,7 @@ fn trim(text: &str) -> &str {
     text.trim_end_matches('0').trim_end_matches('.')
 }
 
-fn group(text: &str) -> String {
+pub(super) fn group(text: &str) -> String {
     let (sign, size) = text
         .strip_prefix('-')
         .map_or(("", text), |size| ("-", size));

@@ -4,4 +4,12 @@
     reason = "a test that cannot go on ends; helpers of tests do not count as tests yet"
 )]
 
+mod ends;
+mod reports;
+mod schemas;
+mod servers;
+mod sides;
+mod stages;
 mod statistics;
+mod verdicts;
+mod world;

@@ -4,6 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
 /// A finite number, as a program measured it.
@@ -65,8 +66,8 @@ impl<'de> Deserialize<'de> for Quantity {
     /// From the digits themselves: serde_json's own reading of a float may miss its last bit, and
     /// a file must come out as it went in.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let number = serde_json::Number::deserialize(deserializer)?;
-        Self::parse(number.as_str()).map_err(serde::de::Error::custom)
+        let digits = Box::<RawValue>::deserialize(deserializer)?;
+        Self::parse(digits.get()).map_err(serde::de::Error::custom)
     }
 }
 

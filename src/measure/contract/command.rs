@@ -12,21 +12,21 @@ use super::failure::Reason;
 const SHOWN_LINES: usize = 20;
 
 /// A command that is run once.
-pub(super) struct Command {
+pub(in crate::measure) struct Command {
     words: Vec<OsString>,
     variables: Vec<(&'static str, String)>,
     limit: Option<Duration>,
 }
 
 /// The output of a command that has ended.
-pub(super) struct Said {
-    pub(super) succeeded: bool,
-    pub(super) stdout: String,
-    pub(super) stderr: String,
+pub(in crate::measure) struct Said {
+    pub(in crate::measure) succeeded: bool,
+    pub(in crate::measure) stdout: String,
+    pub(in crate::measure) stderr: String,
 }
 
 impl Command {
-    pub(super) fn new<W: AsRef<OsStr>>(words: impl IntoIterator<Item = W>) -> Self {
+    pub(in crate::measure) fn new<W: AsRef<OsStr>>(words: impl IntoIterator<Item = W>) -> Self {
         Self {
             words: words.into_iter().map(|w| w.as_ref().to_owned()).collect(),
             variables: Vec::new(),
@@ -34,19 +34,22 @@ impl Command {
         }
     }
 
-    pub(super) fn args<W: AsRef<OsStr>>(mut self, words: impl IntoIterator<Item = W>) -> Self {
+    pub(in crate::measure) fn args<W: AsRef<OsStr>>(
+        mut self,
+        words: impl IntoIterator<Item = W>,
+    ) -> Self {
         self.words
             .extend(words.into_iter().map(|w| w.as_ref().to_owned()));
         self
     }
 
-    pub(super) fn variable(mut self, name: &'static str, value: &str) -> Self {
+    pub(in crate::measure) fn variable(mut self, name: &'static str, value: &str) -> Self {
         self.variables.push((name, value.to_owned()));
         self
     }
 
     /// Kills the command when it takes longer than `limit`.
-    pub(super) fn limit(mut self, limit: Duration) -> Self {
+    pub(in crate::measure) fn limit(mut self, limit: Duration) -> Self {
         self.limit = Some(limit);
         self
     }
@@ -55,7 +58,7 @@ impl Command {
     ///
     /// # Errors
     /// The command could not be started, or took longer than its limit.
-    pub(super) async fn run(&self) -> Result<Said, Reason> {
+    pub(in crate::measure) async fn run(&self) -> Result<Said, Reason> {
         let (program, args) = self
             .words
             .split_first()
@@ -90,7 +93,7 @@ impl Command {
     ///
     /// # Errors
     /// As [`Command::run`]; or the command failed, with the last lines of its output.
-    pub(super) async fn output(&self) -> Result<String, Reason> {
+    pub(in crate::measure) async fn output(&self) -> Result<String, Reason> {
         let said = self.run().await?;
         if said.succeeded {
             return Ok(said.stdout);
@@ -107,7 +110,7 @@ impl Command {
     }
 
     /// The command line, as one would type it.
-    pub(super) fn shown(&self) -> String {
+    pub(in crate::measure) fn shown(&self) -> String {
         let words: Vec<String> = self
             .words
             .iter()
@@ -122,7 +125,7 @@ fn text(bytes: &[u8]) -> String {
 }
 
 /// The last lines that are not empty, made safe for a terminal.
-pub(super) fn last_lines(text: &str, count: usize) -> Vec<String> {
+pub(in crate::measure) fn last_lines(text: &str, count: usize) -> Vec<String> {
     let lines: Vec<String> = text
         .lines()
         .map(|line| line.chars().filter(|c| !c.is_control()).collect::<String>())

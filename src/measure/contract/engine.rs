@@ -101,6 +101,11 @@ impl Tools {
         Command::new([self.engine.command()])
     }
 
+    /// The words that call compose, for a command line.
+    pub(in crate::measure) fn compose_words(&self) -> &'static [&'static str] {
+        self.compose
+    }
+
     /// A command of compose.
     pub(super) fn compose(&self) -> Command {
         Command::new(self.compose)

@@ -17,7 +17,7 @@
 //!
 //! However a measurement ends, its containers, network and volume are removed; see [`Failure`].
 
-mod command;
+pub(super) mod command;
 mod config;
 mod engine;
 mod failure;

@@ -19,7 +19,7 @@ const PAUSE: Duration = Duration::from_millis(20);
 pub(super) const GRACE: Duration = Duration::from_secs(10);
 
 /// From here on, whoever loses its parent is a child of this process.
-pub(super) fn adopt() -> io::Result<()> {
+pub(in crate::measure) fn adopt() -> io::Result<()> {
     Ok(process::set_child_subreaper(Some(process::getpid()))?)
 }
 
@@ -39,9 +39,19 @@ pub(super) async fn end(patience: Duration) -> Result<usize, ProgramError> {
         // One that has ended meanwhile is as wanted.
         let _ = process::kill_process(*child, Signal::TERM);
     }
-    let mut ended = wait(GRACE).await?;
+    if !wait(GRACE).await? {
+        kill().await?;
+    }
+    Ok(told.len())
+}
+
+/// Kills every child, and what becomes a child by that, until none is left.
+///
+/// # Errors
+/// That one cannot be ended, as where it has become another user's.
+pub(in crate::measure) async fn kill() -> Result<(), ProgramError> {
     let deadline = Instant::now() + GRACE;
-    while !ended {
+    loop {
         let left = children();
         if let Some(child) = left.first()
             && Instant::now() >= deadline
@@ -52,13 +62,14 @@ pub(super) async fn end(patience: Duration) -> Result<usize, ProgramError> {
             let _ = process::kill_process(child, Signal::KILL);
         }
         // What they leave behind is a child of this process next.
-        ended = wait(PAUSE).await?;
+        if wait(PAUSE).await? {
+            return Ok(());
+        }
     }
-    Ok(told.len())
 }
 
 /// Takes in what has ended, for as long as `patience` lasts; whether all has.
-async fn wait(patience: Duration) -> io::Result<bool> {
+pub(in crate::measure) async fn wait(patience: Duration) -> io::Result<bool> {
     let deadline = Instant::now() + patience;
     loop {
         match process::wait(WaitOptions::NOHANG) {

@@ -7,7 +7,7 @@
 //! After a pass nothing of it is left: a process that outlives the program is ended, and the pass
 //! then gives no number, for what such a process did depends on when it was ended.
 
-mod children;
+pub(super) mod children;
 mod pass;
 mod subject;
 
