@@ -15,7 +15,7 @@ fn start(world: &World) -> Child {
     let begin = Instant::now();
     while !running(world)
         .iter()
-        .any(|line| line.starts_with("python3 load.py ") && !line.contains("ready"))
+        .any(|line| line.contains("python3 load.py ") && !line.contains("ready"))
     {
         assert!(
             begin.elapsed().as_secs() < 60,

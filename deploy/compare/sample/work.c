@@ -7,7 +7,7 @@
 #endif
 
 #define ENTRIES (1 << 16)
-#define PASSES 12
+#define PASSES 8
 
 static uint32_t table[ENTRIES];
 

@@ -94,34 +94,44 @@ fn rejected(name: &CellName) -> CellVerdict {
 
 /// Two rounds in a row that began with the same side, by the positions of their trials.
 fn order_faults(record: &Record, contract: &Contract) -> Vec<Rejection> {
+    let of_cell = |cell: &Cell| {
+        let trials = record.trials.iter().filter(|trial| trial.cell == cell.name);
+        order_fault(trials, Some(&cell.name))
+    };
+    let mut faults = contract.cells.iter().filter_map(of_cell);
     match contract.interleave {
-        Interleave::Round => order_fault(record.trials.iter(), None)
-            .into_iter()
-            .collect(),
-        Interleave::Trial => {
-            let of_cell = |cell: &Cell| {
-                let trials = record.trials.iter().filter(|trial| trial.cell == cell.name);
-                order_fault(trials, Some(&cell.name))
+        Interleave::Trial => faults.collect(),
+        // All cells of a round run on one side before the other, so one of them tells for all.
+        Interleave::Round => {
+            let fault = faults.next();
+            let of_all = |fault| Rejection {
+                cell: None,
+                ..fault
             };
-            contract.cells.iter().filter_map(of_cell).collect()
+            fault.map(of_all).into_iter().collect()
         }
     }
 }
 
+/// A round without a trial of both sides is left out: it is rejected for what is missing.
 fn order_fault<'r>(
     trials: impl Iterator<Item = &'r Trial>,
     cell: Option<&CellName>,
 ) -> Option<Rejection> {
-    let mut first: BTreeMap<u32, (u32, SideName)> = BTreeMap::new();
+    let mut positions: BTreeMap<u32, BTreeMap<SideName, u32>> = BTreeMap::new();
     for trial in trials {
-        let found = (trial.position, trial.side);
-        let earliest = first.entry(trial.round).or_insert(found);
-        *earliest = (*earliest).min(found);
+        let round = positions.entry(trial.round).or_default();
+        round.insert(trial.side, trial.position);
     }
-    let rounds: Vec<(u32, SideName)> = first
-        .iter()
-        .map(|(round, (_, side))| (*round, *side))
-        .collect();
+    let first = |(round, sides): (&u32, &BTreeMap<SideName, u32>)| {
+        let reference = sides.get(&SideName::Reference)?;
+        let candidate = sides.get(&SideName::Candidate)?;
+        Some(match reference < candidate {
+            true => (*round, SideName::Reference),
+            false => (*round, SideName::Candidate),
+        })
+    };
+    let rounds: Vec<(u32, SideName)> = positions.iter().filter_map(first).collect();
     let same = rounds
         .windows(2)
         .find(|pair| pair[0].1 == pair[1].1 && pair[0].0 + 1 == pair[1].0)?;
