@@ -9,19 +9,24 @@ use crate::commands::{Outcome, about};
 use crate::domain::Document;
 use crate::files::input::{Input, MAX_CONFIG_BYTES, lines};
 use crate::files::whole_file;
-use crate::measure::contract::{self, Contract, Engine, Progress, Step, Tools};
+use crate::measure::contract::{self, Contract, Engine, Numbers, Progress, Step, Tools};
 use crate::terminal::note;
 use crate::terminal::shown;
 
 /// Measures what the contract in `path` says, and writes the document to `output`.
-pub(super) fn run(path: &Path, engine: Option<Engine>, output: &Path) -> anyhow::Result<Outcome> {
+pub(super) fn run(
+    path: &Path,
+    numbers: Numbers,
+    engine: Option<Engine>,
+    output: &Path,
+) -> anyhow::Result<Outcome> {
     let contract = read(path)?;
     let arch = about::own_arch()?;
     let checked_out = super::checked_out();
     let folder = path.parent().map_or_else(PathBuf::new, Path::to_owned);
     let document = crate::commands::runtime()?.block_on(async {
         let tools = Tools::find(engine.or(contract.engine)).await?;
-        let measured = contract::measure(&contract, &folder, arch, &tools, &tell).await?;
+        let measured = contract::measure(&contract, numbers, &folder, arch, &tools, &tell).await?;
         Ok::<Document, anyhow::Error>(measured)
     })?;
     let document = document.with_checkout(checked_out.commit_sha, checked_out.clean);

@@ -13,7 +13,7 @@ use super::Outcome;
 use super::about::{About, AboutArgs};
 use crate::domain::{HostClass, Measured, Metric};
 use crate::files::whole_file;
-use crate::measure::contract::Engine;
+use crate::measure::contract::{Engine, Numbers};
 use crate::provenance::{self, Detector};
 
 /// Run a program where its work is counted, and write the document
@@ -42,6 +42,10 @@ pub(super) struct MeasureArgs {
         ]
     )]
     contract: Option<PathBuf>,
+    /// Run the server without valgrind, and measure its times and rates, as [wallclock] of the
+    /// contract says
+    #[arg(long, help_heading = "A server under a load", requires = "contract")]
+    wallclock: bool,
     /// The container engine; the contract's, or the first that answers where left out
     #[arg(
         long,
@@ -69,7 +73,7 @@ pub(super) struct MeasureArgs {
 
 const USAGE: &str = "\
 perf-tracking measure [OPTIONS] --output <FILE> --workload <NAME> -- <PROGRAM>...
-       perf-tracking measure --output <FILE> --contract <FILE>";
+       perf-tracking measure --output <FILE> --contract <FILE> [--wallclock]";
 
 const NOTES: &str = "\
 What makes numbers repeat:
@@ -94,7 +98,8 @@ When the program fails:
 A server under a load:
   The contract is a TOML file that names all that makes the numbers. The server's counters are
   zeroed once the load generator has prepared its tables, unless the contract counts the whole
-  process. The images are built before. Whatever happens, nothing is left in the container engine;
+  process. With --wallclock the same server runs without valgrind under the load that the contract
+  names for it; the document then has times and rates, and a host class of its own. The images are built before. Whatever happens, nothing is left in the container engine;
   a failure shows the last lines of the server's log and exits with 2. deploy/measure/README.md
   tells the rest.
 
@@ -108,7 +113,11 @@ impl MeasureArgs {
     pub(super) fn run(self) -> anyhow::Result<Outcome> {
         whole_file::check(&self.output)?;
         if let Some(contract) = &self.contract {
-            return contract::run(contract, self.engine, &self.output);
+            let numbers = match self.wallclock {
+                true => Numbers::WallClock,
+                false => Numbers::Counted,
+            };
+            return contract::run(contract, numbers, self.engine, &self.output);
         }
         let about = self
             .about

@@ -41,6 +41,8 @@ pub struct Contract {
     pub server: Server,
     /// What it is given to do.
     pub load: Load,
+    /// How the wall-clock pass differs; without it there is no such pass.
+    pub wallclock: Option<WallClock>,
     /// What of the server's is measured by size, if anything.
     pub sizes: Option<Sizes>,
     /// The images that the compose files start.
@@ -111,6 +113,17 @@ pub struct Load {
     pub prepared_statements: bool,
 }
 
+/// The pass without valgrind. Its numbers hold for one class of hosts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WallClock {
+    /// The kind of host, which is not that of the counted numbers.
+    pub host_class: HostClass,
+    /// Connections at a time; those of the counted load where left out.
+    pub threads: Option<u32>,
+    /// Transactions, all threads together; those of the counted load where left out.
+    pub events: Option<u32>,
+}
+
 /// What of the server's is measured by size; paths in its image.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sizes {
@@ -178,17 +191,55 @@ impl Contract {
         }
     }
 
-    /// What makes numbers of this contract comparable with each other. The server's image is not
-    /// among them: it is what changes.
+    /// The document of the wall-clock pass, without numbers yet; `None` if the contract has no such
+    /// pass.
+    pub fn wall_clock_document(&self, arch: Arch) -> Option<DocumentContent> {
+        let wallclock = self.wallclock.as_ref()?;
+        Some(DocumentContent {
+            workload: self.workload.clone(),
+            arch,
+            distro: self.distro.clone(),
+            host_class: wallclock.host_class.clone(),
+            succeeded: false,
+            parameters: self.wall_clock_load().parameters().collect(),
+            measured: Measured::default(),
+            metrics: Metrics::default(),
+        })
+    }
+
+    /// The load of the wall-clock pass.
+    pub fn wall_clock_load(&self) -> Load {
+        let mut load = self.load.clone();
+        if let Some(wallclock) = &self.wallclock {
+            load.threads = wallclock.threads.unwrap_or(load.threads);
+            load.events = wallclock.events.unwrap_or(load.events);
+        }
+        load
+    }
+
+    /// What makes counted numbers of this contract comparable with each other. The server's image
+    /// is not among them: it is what changes.
     pub fn parameters(&self) -> Parameters {
-        let load = &self.load;
-        let number = |number: u32| Parameter::Number(number.into());
         let count = match self.count {
             Count::Load => "load",
             Count::Process => "process",
         };
+        let count = ("count", Parameter::Text(count.to_owned()));
+        let count = std::iter::once(count).map(named);
+        count.chain(self.load.parameters()).collect()
+    }
+}
+
+fn named((name, value): (&str, Parameter)) -> (ParameterName, Parameter) {
+    let name = name.parse().expect("a name of this list is one");
+    (name, value)
+}
+
+impl Load {
+    fn parameters(&self) -> impl Iterator<Item = (ParameterName, Parameter)> {
+        let load = self;
+        let number = |number: u32| Parameter::Number(number.into());
         let parameters = [
-            ("count", Parameter::Text(count.to_owned())),
             ("events", number(load.events)),
             (
                 "prepared_statements",
@@ -200,15 +251,11 @@ impl Contract {
             ("tables", number(load.tables)),
             ("threads", number(load.threads)),
         ];
-        let named = |(name, value): (&str, Parameter)| {
-            let name: ParameterName = name.parse().expect("a name of this list is one");
-            (name, value)
-        };
-        parameters.into_iter().map(named).collect()
+        parameters.into_iter().map(named)
     }
 }
 
-const FIELDS: [&str; 10] = [
+const FIELDS: [&str; 11] = [
     "workload",
     "distro",
     "host_class",
@@ -217,6 +264,7 @@ const FIELDS: [&str; 10] = [
     "compose",
     "server",
     "load",
+    "wallclock",
     "sizes",
     "images",
 ];
@@ -246,17 +294,22 @@ fn read(root: Node<'_>, notes: &Notes<'_>) -> Option<Contract> {
     let server = root.object("server", &SERVER_FIELDS, read_server);
     root.check_there("load");
     let load = root.object("load", &LOAD_FIELDS, read_load);
+    let counted = host_class.clone().unwrap_or_else(HostClass::callgrind);
+    let wallclock = root.object("wallclock", &["host_class", "threads", "events"], |table| {
+        read_wallclock(table, &counted)
+    });
     let sizes = root.object("sizes", &["binary", "plugins"], read_sizes);
     let images = root.object("images", &["callgrind", "massif", "load"], read_images);
     Some(Contract {
         workload: workload?,
         distro: distro?,
-        host_class: host_class.unwrap_or_else(HostClass::callgrind),
+        host_class: counted,
         count: count.unwrap_or(Count::Load),
         engine,
         compose: compose.unwrap_or_else(|| ".".to_owned()).into(),
         server: server??,
         load: load??,
+        wallclock: wallclock.flatten(),
         sizes: sizes.flatten(),
         images: images.unwrap_or_default(),
     })
@@ -292,6 +345,22 @@ fn read_load(table: &Fields<'_, '_>) -> Option<Load> {
         table_size: table_size?,
         seed: seed.unwrap_or(1),
         prepared_statements: prepared_statements.unwrap_or(true),
+    })
+}
+
+fn read_wallclock(table: &Fields<'_, '_>, counted: &HostClass) -> Option<WallClock> {
+    let host_class = table.needed("host_class", parsed::<HostClass>);
+    let [threads, events] = ["threads", "events"].map(|key| table.optional(key, whole(1..=MOST)));
+    if host_class.as_ref() == Some(counted) {
+        table.fault(
+            "host_class",
+            "must not be that of the counted numbers: times hold for one class of hosts",
+        );
+    }
+    Some(WallClock {
+        host_class: host_class?,
+        threads,
+        events,
     })
 }
 

@@ -5,14 +5,13 @@ use std::time::Duration;
 
 use thiserror::Error;
 
-use super::Step;
-use crate::measure::valgrind::Tool;
+use super::{Pass, Step};
 
 /// A failed measurement: the reason, the pass, and the end of the server's log.
 #[derive(Debug, Error)]
 pub struct Failure {
     /// The pass that failed; `None` before the first pass.
-    pub pass: Option<Tool>,
+    pub pass: Option<Pass>,
     /// The reason.
     pub reason: Reason,
     /// The last lines of the server's log, oldest first. Empty if no server was started.
@@ -60,6 +59,12 @@ pub enum Reason {
     /// The handlers for SIGINT and SIGTERM cannot be installed.
     #[error("signals cannot be waited for: {0}")]
     NoSignals(std::io::Error),
+    /// The contract says nothing of the wall-clock pass.
+    #[error(
+        "the contract has no table `[wallclock]`, which names the host class and the load of the \
+         wall-clock pass"
+    )]
+    NoWallClock,
     /// An image is missing, or was built from another server.
     #[error("{0}")]
     Images(String),

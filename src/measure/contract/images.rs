@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::PASSES;
+use super::Pass;
 use super::config::Contract;
 use super::engine::{ANSWER, Tools};
 use super::failure::Reason;
@@ -12,7 +12,12 @@ use crate::measure::valgrind::Tool;
 const PROGRAM_LABEL: &str = "perf-tracking.server";
 
 /// Checks the images. Nothing is pulled, because a measured image is always built on purpose.
-pub(super) async fn check(contract: &Contract, folder: &Path, tools: &Tools) -> Result<(), Reason> {
+pub(super) async fn check(
+    contract: &Contract,
+    passes: &[Pass],
+    folder: &Path,
+    tools: &Tools,
+) -> Result<(), Reason> {
     let server = &contract.server;
     let Some(base) = layers(tools, &server.image).await? else {
         return Err(Reason::Images(format!(
@@ -21,9 +26,9 @@ pub(super) async fn check(contract: &Contract, folder: &Path, tools: &Tools) -> 
         )));
     };
     let mut faults = Vec::new();
-    for pass in PASSES {
-        let image = contract.images.server(pass);
-        let build = || build_server(contract, folder, tools, pass);
+    for tool in passes.iter().map(|pass| pass.image()) {
+        let image = contract.images.server(tool);
+        let build = || build_server(contract, folder, tools, tool);
         let fault = match layers(tools, image).await? {
             None => Some("is missing".to_owned()),
             Some(layers) if !layers.starts_with(&base) => {

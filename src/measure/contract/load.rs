@@ -67,6 +67,16 @@ impl Load {
         }
         Ok(())
     }
+
+    /// The times and rates in a report of sysbench.
+    ///
+    /// # Errors
+    /// That the report cannot be read.
+    pub(super) fn times(&self, report: &str) -> Result<Vec<Metric>, String> {
+        let read = collect::read_sysbench(report).map_err(|error| format!("its report {error}"))?;
+        let times = read.metrics.into_iter().filter(|metric| metric.wallclock);
+        Ok(times.collect())
+    }
 }
 
 fn find<'m>(metrics: &'m [Metric], key: &str) -> Option<&'m Metric> {

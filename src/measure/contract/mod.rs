@@ -1,5 +1,5 @@
 //! Measures a server under a load, as a committed contract says: once under callgrind and once under
-//! massif, each time from the same initial state.
+//! massif, or once without valgrind on a real clock, each time from the same initial state.
 //!
 //! [`Contract`] is the parsed file, [`Tools`] is the container engine, and [`measure()`] runs both
 //! passes. A pass is a compose project with a unique name: the measured server and the load generator
@@ -33,13 +33,56 @@ use super::valgrind::Tool;
 use crate::domain::{Arch, Document, Metric, Metrics};
 use crate::signals::Signals;
 
-pub use config::{Contract, Count, Images, Load, Program, Server, Sizes};
+pub use config::{Contract, Count, Images, Load, Program, Server, Sizes, WallClock};
 pub use engine::{Engine, Tools};
 pub use failure::{Failure, Reason};
 pub use load::greets;
 
-/// The tools, one pass each, in this order.
-pub const PASSES: [Tool; 2] = [Tool::Callgrind, Tool::Massif];
+/// A start of the server, a load, and what is read of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pass {
+    /// Under a tool of valgrind.
+    Counted(Tool),
+    /// Without valgrind, with real threads and a real clock.
+    WallClock,
+}
+
+impl Pass {
+    /// The name of the pass, which is also that of its compose file.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Counted(tool) => tool.name(),
+            Self::WallClock => "wallclock",
+        }
+    }
+
+    /// The tool whose image is started. The image for callgrind also starts the server by itself.
+    fn image(self) -> Tool {
+        match self {
+            Self::Counted(tool) => tool,
+            Self::WallClock => Tool::Callgrind,
+        }
+    }
+}
+
+/// Which numbers a measurement gives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Numbers {
+    /// Counted ones, which are the same on every host.
+    Counted,
+    /// Times and rates, which hold for one class of hosts.
+    WallClock,
+}
+
+impl Numbers {
+    /// The passes that give them, in this order.
+    fn passes(self) -> &'static [Pass] {
+        match self {
+            Self::Counted => &[Pass::Counted(Tool::Callgrind), Pass::Counted(Tool::Massif)],
+            Self::WallClock => &[Pass::WallClock],
+        }
+    }
+}
 
 /// A step of a pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,7 +131,7 @@ impl Step {
 #[derive(Clone, Copy, Debug)]
 pub struct Progress<'p> {
     /// The pass.
-    pub pass: Tool,
+    pub pass: Pass,
     /// The name of the compose project.
     pub project: &'p str,
     /// The step.
@@ -100,13 +143,14 @@ pub struct Progress<'p> {
 /// The function that progress is reported to.
 pub type Observer<'a> = &'a (dyn Fn(Progress<'_>) + Send + Sync);
 
-/// Runs both passes of a contract. The contract's paths are relative to `folder`.
+/// Runs the passes of a contract that give `numbers`. The contract's paths are relative to `folder`.
 ///
 /// # Errors
 /// The reason for which there are no numbers. The containers are removed in that case too, unless the
 /// failure lists what could not be removed.
 pub async fn measure(
     contract: &Contract,
+    numbers: Numbers,
     folder: &Path,
     arch: Arch,
     tools: &Tools,
@@ -115,8 +159,15 @@ pub async fn measure(
     // From here on a signal takes effect only after everything is cleaned up.
     let mut signals = Signals::take().map_err(Reason::NoSignals)?;
     let folder = folder.join(&contract.compose);
+    let mut document = match numbers {
+        Numbers::Counted => contract.document(arch),
+        Numbers::WallClock => contract
+            .wall_clock_document(arch)
+            .ok_or(Reason::NoWallClock)?,
+    };
+    let passes = numbers.passes();
     // Check the inputs of the second pass before the first one starts.
-    for pass in PASSES {
+    for &pass in passes {
         let file = pass::compose_file(&folder, pass);
         if let Err(error) = std::fs::File::open(&file) {
             let file = file.display().to_string();
@@ -126,11 +177,10 @@ pub async fn measure(
     tokio::select! {
         biased;
         came = signals.next() => return Err(Reason::Stopped(came.name).into()),
-        checked = images::check(contract, &folder, tools) => checked?,
+        checked = images::check(contract, passes, &folder, tools) => checked?,
     }
-    let mut document = contract.document(arch);
     let mut metrics: Vec<Metric> = Vec::new();
-    for pass in PASSES {
+    for &pass in passes {
         let run = pass::Run {
             pass,
             contract,

@@ -6,12 +6,12 @@ use std::time::Duration;
 use tokio::time::{Instant, interval_at, sleep, timeout_at};
 
 use super::command::last_lines;
-use super::config::{Contract, Count};
+use super::config::{Contract, Count, Load};
 use super::engine::Tools;
 use super::failure::{Failure, Reason};
 use super::load::SERVER;
 use super::project::{Project, Service, State};
-use super::{Observer, Progress, Step};
+use super::{Observer, Pass, Progress, Step};
 use crate::domain::{Document, DocumentContent, JsonText, Metric};
 use crate::measure::valgrind::Tool;
 use crate::signals::Signals;
@@ -29,9 +29,11 @@ const NOTICE: Duration = Duration::from_secs(5);
 /// The exit code after SIGKILL, which the engine's `stop` sends to a container that does not exit.
 const KILLED: i64 = 137;
 
+const CALLGRIND: Pass = Pass::Counted(Tool::Callgrind);
+
 /// The inputs of a pass.
 pub(super) struct Run<'a> {
-    pub(super) pass: Tool,
+    pub(super) pass: Pass,
     pub(super) contract: &'a Contract,
     /// The document without its numbers.
     pub(super) document: &'a DocumentContent,
@@ -90,10 +92,10 @@ impl Run<'_> {
             load: project.container(Service::Load).await?,
         };
         started.wait_ready().await?;
-        if self.pass == Tool::Callgrind {
+        if self.pass == CALLGRIND {
             started.copy_sizes().await?;
         }
-        let load = &self.contract.load;
+        let load = self.load();
         started
             .sysbench(Step::Prepare, &load.command("prepare"))
             .await?;
@@ -106,12 +108,22 @@ impl Run<'_> {
             started.vgdb(Step::Dump, "dump").await?;
         }
         started.stop().await?;
-        started.read().await
+        match self.pass {
+            Pass::Counted(_) => started.read().await,
+            Pass::WallClock => load.times(&report).map_err(Reason::OtherLoad),
+        }
+    }
+
+    fn load(&self) -> Load {
+        match self.pass {
+            Pass::Counted(_) => self.contract.load.clone(),
+            Pass::WallClock => self.contract.wall_clock_load(),
+        }
     }
 
     /// massif cannot be told to start counting again.
     fn counts_load(&self) -> bool {
-        self.pass == Tool::Callgrind && self.contract.count == Count::Load
+        self.pass == CALLGRIND && self.contract.count == Count::Load
     }
 
     /// Does `work`, and reports that it began and that it goes on.
@@ -276,16 +288,22 @@ impl Started<'_> {
             quoted(document.host_class.as_str())
         );
         match self.run.pass {
-            Tool::Massif => script.push_str(&format!(" --massif {SHARED}/massif.out")),
+            Pass::Counted(Tool::Massif) => {
+                script.push_str(&format!(" --massif {SHARED}/massif.out"))
+            }
             // The first part is the dump of the load. Later parts hold what came after it.
-            Tool::Callgrind if self.run.counts_load() => {
+            Pass::Counted(Tool::Callgrind) if self.run.counts_load() => {
                 script.push_str(&format!(
                     " --callgrind {SHARED}/callgrind.out.1 --callgrind-some-parts"
                 ));
             }
-            Tool::Callgrind => script.push_str(&format!(" --callgrind {SHARED}/callgrind.out")),
+            Pass::Counted(Tool::Callgrind) => {
+                script.push_str(&format!(" --callgrind {SHARED}/callgrind.out"));
+            }
+            // Its numbers are in the report of sysbench.
+            Pass::WallClock => {}
         }
-        if let (Tool::Callgrind, Some(sizes)) = (self.run.pass, &self.run.contract.sizes) {
+        if let (CALLGRIND, Some(sizes)) = (self.run.pass, &self.run.contract.sizes) {
             let name = sizes.binary.rsplit('/').next().unwrap_or_default();
             script.push_str(&format!(" --binary {name}={SIZES}/binary"));
             if sizes.plugins.is_some() {
@@ -297,7 +315,7 @@ impl Started<'_> {
 }
 
 /// The compose file of a pass.
-pub(super) fn compose_file(folder: &Path, pass: Tool) -> PathBuf {
+pub(super) fn compose_file(folder: &Path, pass: Pass) -> PathBuf {
     folder.join(format!("{}.yaml", pass.name()))
 }
 

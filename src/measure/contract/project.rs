@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use uuid::Uuid;
 
+use super::Pass;
 use super::command::{Command, last_lines};
 use super::config::Images;
 use super::engine::Tools;
 use super::failure::Reason;
-use crate::measure::valgrind::Tool;
 use crate::terminal::tame;
 
 /// The labels that both docker's and podman's compose put on what they create.
@@ -68,13 +68,13 @@ impl State {
 }
 
 impl<'t> Project<'t> {
-    pub(super) fn new(pass: Tool, file: PathBuf, images: &Images, tools: &'t Tools) -> Self {
+    pub(super) fn new(pass: Pass, file: PathBuf, images: &Images, tools: &'t Tools) -> Self {
         let unique = Uuid::new_v4().simple().to_string();
         Self {
             name: format!("perf-tracking-{}-{}", pass.name(), &unique[..12]),
             file,
             images: [
-                (SERVER_IMAGE, images.server(pass).to_owned()),
+                (SERVER_IMAGE, images.server(pass.image()).to_owned()),
                 (LOAD_IMAGE, images.load.clone()),
             ],
             tools,
