@@ -311,3 +311,45 @@ proptest! {
         prop_assert!(relative_mad(&a).unwrap() >= 0.0);
     }
 }
+
+/// Noise that is nearly normal: a sum of twelve uniform numbers of a fixed sequence.
+struct Noise(u64);
+
+impl Noise {
+    fn next(&mut self) -> f64 {
+        let uniform = (0..12).map(|_| {
+            self.0 = self
+                .0
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            (self.0 >> 11) as f64 / (1_u64 << 53) as f64
+        });
+        uniform.sum::<f64>() - 6.0
+    }
+
+    fn side(&mut self, rounds: usize, spread: f64) -> Vec<f64> {
+        (0..rounds)
+            .map(|_| 100.0 * (1.0 + spread * self.next()))
+            .collect()
+    }
+}
+
+/// However large the noise, two sides that are the same build are told apart in less than one of a
+/// hundred comparisons. The example's contract has these rounds and this floor.
+#[test]
+fn noise_alone_raises_few_alarms_with_eleven_rounds() {
+    let budget = Budget {
+        floor: 0.05,
+        variance: 1.0,
+    };
+    for spread in [0.01, 0.05, 0.15] {
+        let mut noise = Noise(7);
+        let alarms = (0..4000).filter(|_| {
+            let (reference, candidate) = (noise.side(11, spread), noise.side(11, spread));
+            let judged = budget::judge(&reference, &candidate, Worse::Higher, &budget).unwrap();
+            judged.found == Found::Worse
+        });
+        let alarms = alarms.count();
+        assert!(alarms <= 40, "{alarms} of 4000 at a spread of {spread}");
+    }
+}

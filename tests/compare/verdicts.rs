@@ -205,3 +205,28 @@ fn calibration_proposes_budgets_and_counts_false_alarms() {
     let again = world.compare(&["calibrate", "--record", "out"]);
     assert_eq!(again.stdout, said.stdout);
 }
+
+#[test]
+fn the_memory_of_a_program_is_its_own_however_small_or_short_lived_it_is() {
+    let cell = |name: &str, command: &str| {
+        format!("\n[[cell]]\nname = \"{name}\"\njudged = false\ncommand = '''{command}'''\n")
+    };
+    let contract = "name = \"memory-v1\"\nrounds = 3\n".to_owned()
+        + &cell("small", "exec sleep 0.1")
+        + &cell("large", "exec python3 -c \"data = b'x' * 200_000_000\"")
+        + &cell(
+            "two",
+            "python3 -c \"import time; data = b'x' * 50_000_000; time.sleep(0.5)\" & exec python3 -c \"import time; data = b'x' * 50_000_000; time.sleep(0.5)\"",
+        );
+    let world = World::new(&contract);
+    world.run().is(0, &["within budget"]);
+    for trial in world.json("out/record.json")["trials"].as_array().unwrap() {
+        let (from, to) = match trial["cell"].as_str().unwrap() {
+            "small" => (5e5, 6e6),
+            "large" => (2e8, 2.5e8),
+            _ => (1e8, 1.5e8),
+        };
+        let peak = trial["peak_memory_bytes"].as_f64().unwrap();
+        assert!((from..to).contains(&peak), "{trial}");
+    }
+}

@@ -5,6 +5,8 @@
 //! standard input ends: the runner keeps the other end, which the kernel closes when the runner
 //! dies in whatever way.
 
+use std::cell::Cell;
+use std::convert::Infallible;
 use std::fs;
 use std::io::{self, Read as _};
 use std::os::unix::process::ExitStatusExt as _;
@@ -19,9 +21,15 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use serde::{Deserialize, Serialize};
 use tokio::process::{Child, Command};
 use tokio::sync::Notify;
+use tokio::time::sleep;
 
+use super::processes;
 use crate::measure::program::children;
 use crate::signals::Signals;
+
+/// Between two looks at the memory of what is held.
+const SHORTEST_PAUSE: Duration = Duration::from_millis(5);
+const LONGEST_PAUSE: Duration = Duration::from_millis(200);
 
 /// What is held.
 #[derive(Debug)]
@@ -48,7 +56,7 @@ pub(super) struct Ended {
     pub(super) wall_ns: u64,
     /// The processor time of it and of all that it started, in microseconds.
     pub(super) cpu_us: u64,
-    /// The largest memory that one of them had.
+    /// The peak of their memory: the largest sum of their peaks that was seen while they ran.
     pub(super) peak_bytes: u64,
     /// Whether the holder was told to end it.
     pub(super) was_stopped: bool,
@@ -82,7 +90,9 @@ pub async fn hold(order: &Order) -> io::Result<()> {
     let began = Instant::now();
     let mut child = shell(&order.script).spawn()?;
     let mut was_stopped = false;
+    let sampled = Cell::new(0);
     let status = tokio::select! {
+        never = watch_memory(&sampled) => match never {},
         status = child.wait() => status?,
         _ = signals.next() => { was_stopped = true; ExitStatus::default() }
         () = gone.notified() => { was_stopped = true; ExitStatus::default() }
@@ -101,7 +111,10 @@ pub async fn hold(order: &Order) -> io::Result<()> {
         signal: status.signal(),
         wall_ns: u64::try_from(wall.as_nanos()).unwrap_or(u64::MAX),
         cpu_us: u64::try_from(cpu.num_microseconds()).unwrap_or(0),
-        peak_bytes: u64::try_from(usage.max_rss()).unwrap_or(0) * 1024,
+        peak_bytes: peak(
+            sampled.get(),
+            u64::try_from(usage.max_rss()).unwrap_or(0) * 1024,
+        ),
         was_stopped,
         was_killed,
     };
@@ -114,6 +127,28 @@ pub async fn hold(order: &Order) -> io::Result<()> {
     let beside = order.result.with_extension("part");
     fs::write(&beside, text)?;
     fs::rename(beside, &order.result)
+}
+
+/// Keeps the largest sum of the memory peaks of all that this process started.
+async fn watch_memory(largest: &Cell<u64>) -> Infallible {
+    let began = Instant::now();
+    loop {
+        let sum = processes::peak_bytes_below(std::process::id());
+        largest.set(largest.get().max(sum));
+        // At most a twentieth of a program's life goes unseen, and to look costs next to nothing.
+        sleep((began.elapsed() / 20).clamp(SHORTEST_PAUSE, LONGEST_PAUSE)).await;
+    }
+}
+
+/// The peak of a program's memory, out of the largest sum that was seen and of what the kernel says
+/// of the largest process. The kernel counts the memory of the process that forked it too, so its
+/// number means nothing up to the size of this process.
+fn peak(sampled: u64, of_kernel: u64) -> u64 {
+    let own = processes::peak_bytes(std::process::id());
+    match of_kernel > own || sampled == 0 {
+        true => sampled.max(of_kernel),
+        false => sampled,
+    }
 }
 
 fn shell(script: &str) -> Command {

@@ -111,9 +111,34 @@ fn stat(line: &str) -> Option<Stat> {
     })
 }
 
-fn peak_bytes(pid: u32) -> u64 {
+/// The peak of a process's memory; 0 where there is no such process.
+pub(super) fn peak_bytes(pid: u32) -> u64 {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
     high_water_mark(&status).unwrap_or(0)
+}
+
+/// The sum of the memory peaks of all processes below `root`, which is not counted itself.
+pub(super) fn peak_bytes_below(root: u32) -> u64 {
+    let mut open = children(root);
+    let mut sum = 0;
+    while let Some(pid) = open.pop() {
+        sum += peak_bytes(pid);
+        open.extend(children(pid));
+    }
+    sum
+}
+
+fn children(pid: u32) -> Vec<u32> {
+    let threads = fs::read_dir(format!("/proc/{pid}/task"));
+    let mut found = Vec::new();
+    for thread in threads.into_iter().flatten().flatten() {
+        let text = fs::read_to_string(thread.path().join("children")).unwrap_or_default();
+        found.extend(
+            text.split_whitespace()
+                .filter_map(|pid| pid.parse::<u32>().ok()),
+        );
+    }
+    found
 }
 
 fn high_water_mark(status: &str) -> Option<u64> {
@@ -173,12 +198,13 @@ mod tests {
             .iter()
             .find(|process| process.name == "sleep")
             .unwrap();
+        let below = peak_bytes_below(own);
         let _ = std::process::Command::new("kill")
             .arg(sleep.pid.to_string())
             .status();
         child.wait().unwrap();
         assert!(found.0.processes.contains(sleep));
         assert!(found.0.processes.iter().all(|process| process.pid != own));
-        assert!(found.1.peak_bytes > 0);
+        assert!(found.1.peak_bytes > 0 && below >= found.1.peak_bytes);
     }
 }

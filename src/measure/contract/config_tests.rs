@@ -80,6 +80,27 @@ fn all_that_makes_the_number_but_the_server_stands_in_the_document() {
 }
 
 #[test]
+fn the_wall_clock_pass_has_a_host_class_and_a_load_of_its_own() {
+    let with = |table: &str| Contract::parse(&(least("", "") + "[wallclock]\n" + table));
+    let arch = || "amd64".parse().unwrap();
+    let none = Contract::parse(&least("", "")).unwrap();
+    assert!(none.wall_clock_document(arch()).is_none());
+    let contract = with("host_class = \"lab\"\nthreads = 4").unwrap();
+    let document = contract.wall_clock_document(arch()).unwrap();
+    assert_eq!(document.host_class.to_string(), "lab");
+    assert_eq!(
+        serde_json::to_string(&document.parameters).unwrap(),
+        r#"{"events":100,"prepared_statements":true,"script":"oltp_read_write","seed":1,"table_size":1000,"tables":1,"threads":4}"#
+    );
+    let faults = with("host_class = \"callgrind\"").unwrap_err();
+    let fault = faults.lines().next().unwrap().to_string();
+    assert!(
+        fault.contains("must not be that of the counted numbers"),
+        "{fault}"
+    );
+}
+
+#[test]
 fn every_fault_is_told_with_its_place() {
     assert_eq!(
         faults(

@@ -12,7 +12,7 @@ use crate::judge::comparison::record::{SideInfo, SideKind, SideName};
 use crate::judge::comparison::verdict::{MetricVerdict, RuleName, Status, WorseDirection};
 
 #[derive(Template)]
-#[template(path = "comparison.html", whitespace = "suppress")]
+#[template(path = "comparison.html")]
 struct Page<'a> {
     name: &'a str,
     sha: &'a str,

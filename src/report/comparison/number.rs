@@ -6,6 +6,23 @@ use crate::report::number::group;
 /// Digits that say something about a measured number.
 const DIGITS: i32 = 4;
 
+/// Each unit is 1024 of the next.
+const BYTES: [(f64, &str); 4] = [
+    (1_073_741_824.0, "GiB"),
+    (1_048_576.0, "MiB"),
+    (1024.0, "KiB"),
+    (1.0, "B"),
+];
+
+/// The size of the unit that a value of this metric is shown in, where units are no powers of ten.
+pub(super) fn binary_unit(metric: &str, value: f64) -> f64 {
+    let fits = BYTES.iter().find(|(size, _)| value.abs() >= *size);
+    match fits {
+        Some((size, _)) if metric.ends_with("_bytes") => *size,
+        _ => 1.0,
+    }
+}
+
 /// A value of a metric, with the unit that its name tells.
 pub(super) fn value(metric: &str, value: f64) -> String {
     let scaled = |steps: &[(f64, &str)]| scaled(value, steps);
@@ -16,13 +33,7 @@ pub(super) fn value(metric: &str, value: f64) -> String {
         return scaled(&[(1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns")]);
     }
     if metric.ends_with("_bytes") {
-        let steps = [
-            (1073741824.0, "GiB"),
-            (1048576.0, "MiB"),
-            (1024.0, "KiB"),
-            (1.0, "B"),
-        ];
-        return scaled(&steps);
+        return scaled(&BYTES);
     }
     if metric.ends_with("_ms") {
         return format!("{} ms", plain(value));
@@ -61,10 +72,18 @@ fn plain(value: f64) -> String {
     }
 }
 
+/// Tenths of a percent say nothing of a tenfold change.
+fn decimals(share: f64) -> usize {
+    usize::from(share.abs() < 10.0)
+}
+
 /// A share in percent.
 pub(super) fn share(share: Option<Quantity>) -> String {
     match share {
-        Some(share) => format!("{:.1} %", share.get() * 100.0),
+        Some(share) => {
+            let share = share.get();
+            format!("{:.*} %", decimals(share), share * 100.0)
+        }
         None => "∞".to_owned(),
     }
 }
@@ -74,7 +93,8 @@ pub(super) fn change(change: Option<Quantity>) -> String {
     let Some(change) = change else {
         return "from 0".to_owned();
     };
-    let text = format!("{:+.1} %", change.get() * 100.0);
+    let change = change.get();
+    let text = format!("{:+.*} %", decimals(change), change * 100.0);
     match text.as_str() {
         "+0.0 %" | "-0.0 %" => "0.0 %".to_owned(),
         _ => text,
@@ -117,6 +137,7 @@ mod tests {
         let of = |number| change(Quantity::new(number));
         assert_eq!(of(0.1234), "+12.3 %");
         assert_eq!(of(-0.0001), "0.0 %");
+        assert_eq!(of(180.29), "+18029 %");
         assert_eq!(change(None), "from 0");
         assert_eq!(share(Quantity::new(0.1)), "10.0 %");
         assert_eq!(share(None), "∞");

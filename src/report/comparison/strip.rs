@@ -160,13 +160,15 @@ fn row_points(points: &[(u32, f64)], y: f64, scale: &Scale, metric: &str) -> Vec
 }
 
 fn ticks(scale: &Scale, metric: &str) -> Vec<Tick> {
-    let rough = (scale.to - scale.from) / TICKS;
+    let unit = number::binary_unit(metric, scale.to);
+    let rough = (scale.to - scale.from) / TICKS / unit;
     let power = 10_f64.powf(rough.log10().floor());
     let step = [1.0, 2.0, 5.0, 10.0]
         .map(|factor| factor * power)
         .into_iter()
         .find(|step| *step >= rough)
-        .unwrap_or(rough);
+        .unwrap_or(rough)
+        * unit;
     if !step.is_finite() || step <= 0.0 {
         return Vec::new();
     }
@@ -213,5 +215,12 @@ mod tests {
         );
         let labels: Vec<&str> = ticks.iter().map(|tick| tick.label.as_str()).collect();
         assert_eq!(labels, ["1", "1.1", "1.2"]);
+        let mebibytes = Scale {
+            from: 28.6 * 1_048_576.0,
+            to: 32.5 * 1_048_576.0,
+        };
+        let ticks = super::ticks(&mebibytes, "peak_memory_bytes");
+        let labels: Vec<&str> = ticks.iter().map(|tick| tick.label.as_str()).collect();
+        assert_eq!(labels, ["29 MiB", "30 MiB", "31 MiB", "32 MiB"]);
     }
 }
