@@ -7,6 +7,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod compare;
 mod compose;
 mod docker;
 mod image;

@@ -31,8 +31,9 @@ impl Project {
     }
 
     /// The command line that brings all of it up, and runs for as long as it is up.
-    pub(super) fn up(&self) -> String {
-        format!("exec {} up", self.compose())
+    /// The containers have `grace` to stop once the command is told to end.
+    pub(super) fn up(&self, grace: Duration) -> String {
+        format!("exec {} up --timeout {}", self.compose(), grace.as_secs())
     }
 
     /// The command line that removes all of it, also what a compose that failed half way has left.

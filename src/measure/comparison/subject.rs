@@ -20,6 +20,9 @@ use crate::measure::contract::Tools;
 /// Between two questions whether it is ready.
 const PAUSE: Duration = Duration::from_millis(50);
 
+/// How long the container engine may take to stop containers beyond what these take themselves.
+const ENGINE_GRACE: Duration = Duration::from_secs(30);
+
 /// What a subject is started from.
 pub(super) struct Plan<'a> {
     pub(super) subject: &'a contract::Subject,
@@ -99,9 +102,10 @@ impl Plan<'_> {
         let project = self.project()?;
         let (script, cleanup) = match (&self.subject.start, &project) {
             (Start::Command(line), _) => (line.clone(), None),
-            (Start::Compose { .. }, Some(project)) => {
-                (project.up(), Some(project.down(self.subject.stop_limit)))
-            }
+            (Start::Compose { .. }, Some(project)) => (
+                project.up(self.subject.stop_limit),
+                Some(project.down(self.subject.stop_limit)),
+            ),
             (Start::Compose { .. }, None) => return Err("no container engine was found".to_owned()),
         };
         let job = Job {
@@ -111,7 +115,10 @@ impl Plan<'_> {
             variables: &variables,
             stdout: &self.log,
             stderr: &self.log,
-            grace: self.subject.stop_limit,
+            grace: match &project {
+                Some(_) => self.subject.stop_limit + ENGINE_GRACE,
+                None => self.subject.stop_limit,
+            },
             result: scratch.path().join("subject.json"),
         };
         let held = job.start().map_err(io)?;

@@ -20,7 +20,8 @@ async fn mariadb_is_measured_twice_and_the_numbers_agree() {
         &images.callgrind,
         &images.massif,
         &images.load,
-    ) + "[sizes]\nbinary = \"/usr/sbin/mariadbd\"\nplugins = \"/usr/lib/mysql/plugin/*.so\"\n";
+    ) + "[sizes]\nbinary = \"/usr/sbin/mariadbd\"\nplugins = \"/usr/lib/mysql/plugin/*.so\"\n\
+            [wallclock]\nhost_class = \"lab\"\nthreads = 4\nevents = 400\n";
     fs::write(&path, text).unwrap();
 
     let [first, second] = ["first.json", "second.json"].map(|name| {
@@ -36,6 +37,8 @@ async fn mariadb_is_measured_twice_and_the_numbers_agree() {
         measured.left_nothing();
         read(&document)
     });
+
+    wall_clock(&path, &folder.path().join("wallclock.json"));
 
     assert_eq!(
         first["parameters"],
@@ -79,6 +82,27 @@ async fn mariadb_is_measured_twice_and_the_numbers_agree() {
         (1e7..1e9).contains(&first["callgrind.ir"]),
         "the load alone is counted"
     );
+}
+
+/// The same server and the same sysbench without valgrind: real threads and real time.
+fn wall_clock(contract: &Path, document: &Path) {
+    let measured = measure(contract, document).arg("--wallclock").output();
+    let measured = Measured::of(measured.unwrap());
+    assert_eq!(measured.code, Some(0), "{}", measured.said);
+    measured.left_nothing();
+    let document = read(document);
+    assert_eq!(document["host_class"], "lab");
+    assert_eq!(
+        document["parameters"],
+        json!({"events": 400, "prepared_statements": true, "script": "oltp_read_write", "seed": 1,
+            "table_size": 1000, "tables": 1, "threads": 4})
+    );
+    let metrics = document["metrics"].as_array().unwrap();
+    assert!(metrics.iter().all(|metric| metric["wallclock"] == true));
+    let rate = metrics
+        .iter()
+        .find(|metric| metric["metric_key"] == "sysbench.transactions_per_second");
+    assert!(rate.unwrap()["value"].as_f64().unwrap() > 1.0, "{document}");
 }
 
 fn read(path: &Path) -> Json {
