@@ -10,6 +10,8 @@ mod ends;
 mod numbers;
 #[path = "measure/refused.rs"]
 mod refused;
+#[path = "measure/regions.rs"]
+mod regions;
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -97,19 +97,8 @@ enum { UNKNOWN, NO, YES, MASSIF };
 
 unsigned char pti_valgrind;
 
-static __attribute__((cold, noinline)) int look(void) {
-    unsigned char found = YES;
-    if (request(RUNNING_ON_VALGRIND, NULL) == 0)
-        found = NO;
-    else if (getenv("PERF_TRACKING_REGION_FOLDER") != NULL)
-        found = MASSIF;
-    __atomic_store_n(&pti_valgrind, found, __ATOMIC_RELAXED);
-    return found != NO;
-}
-
 static inline int is_here(void) {
-    unsigned char found = __atomic_load_n(&pti_valgrind, __ATOMIC_RELAXED);
-    return found == UNKNOWN ? look() : found != NO;
+    return __atomic_load_n(&pti_valgrind, __ATOMIC_RELAXED) > NO;
 }
 
 /* How many regions deep a forked child knows where it was forked. */
@@ -170,20 +159,26 @@ static __attribute__((noinline)) void snapshot(const char *done, const char *nam
     request(GDB_MONITOR_COMMAND, text);
 }
 
+/*
+ * Writes a part. One piece of code for all marks: callgrind counts the instructions right before a request with the part after
+ * it where another request came last.
+ */
+static __attribute__((noinline)) void dump(const char *text) {
+    request(DUMP_STATS_AT, text);
+}
+
 static inline void mark(const char *text, const char *done, const struct pti_region_site *site) {
     if (__atomic_load_n(&pti_valgrind, __ATOMIC_RELAXED) == MASSIF)
         snapshot(done, site->instrument.name);
     else
-        request(DUMP_STATS_AT, text);
+        dump(text);
 }
 
 /* A forked child starts with counts of its own, inside the regions of the thread that forked it. */
 static void forked(void) {
-    if (__atomic_load_n(&pti_valgrind, __ATOMIC_RELAXED) == MASSIF)
-        return;
-    request(DUMP_STATS_AT, "perf-tracking-region forked");
+    dump("perf-tracking-region forked");
     for (size_t place = 0; place < deep && place < DEPTH; place++)
-        request(DUMP_STATS_AT, open_sites[place]->inherit);
+        dump(open_sites[place]->inherit);
 }
 
 static struct pti_region_site outer = {{"", PTI_REGION, PTI_OFF},
@@ -205,20 +200,30 @@ static __attribute__((noinline)) void calibrate(void) {
     pti_region_leave(&a);
 }
 
-/* The first time that a site is come to. Before the first mark: shows what marks cost, twice, for the first costs more. */
+/*
+ * Before the first region of the process: looks for valgrind, and shows what marks cost, twice, for the first costs more.
+ * Not in the call that marks a region, for callgrind counts a function that calls itself in another way.
+ */
+__attribute__((cold, noinline)) void pti_look_for_valgrind(void) {
+    unsigned char found = YES;
+    if (request(RUNNING_ON_VALGRIND, NULL) == 0)
+        found = NO;
+    else if (getenv("PERF_TRACKING_REGION_FOLDER") != NULL)
+        found = MASSIF;
+    __atomic_store_n(&pti_valgrind, found, __ATOMIC_RELAXED);
+    if (found != YES)
+        return;
+    pthread_atfork(NULL, NULL, forked);
+    calibrate();
+    calibrate();
+}
+
+/* The first time that a site is come to. */
 static __attribute__((cold, noinline)) int ask(struct pti_region_site *site) {
-    static unsigned char is_prepared;
     const char *name = getenv("PERF_TRACKING_REGION");
     int is_wanted = name == NULL || strcmp(name, site->instrument.name) == 0;
     __atomic_store_n(&site->wanted, is_wanted ? YES : NO, __ATOMIC_RELAXED);
-    if (!is_wanted || __atomic_exchange_n(&is_prepared, 1, __ATOMIC_RELAXED))
-        return is_wanted;
-    pthread_atfork(NULL, NULL, forked);
-    if (__atomic_load_n(&pti_valgrind, __ATOMIC_RELAXED) == MASSIF)
-        return 1;
-    calibrate();
-    calibrate();
-    return 1;
+    return is_wanted;
 }
 
 static inline int is_wanted(struct pti_region_site *site) {

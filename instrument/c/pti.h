@@ -67,7 +67,7 @@ struct pti_service_v1 {
     uint32_t (*register_instrument)(uint32_t kind, const char *name, size_t length);
     /* Since 1.0. A locker, or null if the implementation does not want to know how the operation ends. */
     struct pti_locker *(*start)(struct pti_locker_state *state, uint32_t instrument, uint32_t operation);
-    /* Since 1.0. Once for each locker, on the thread that started it. */
+    /* Since 1.0. Once for each locker; a task may end it on another thread, never at the same time. */
     void (*end)(struct pti_locker *locker, uint32_t outcome);
     /* Since 1.1. The same for a read or a write, with the bytes that it moved. */
     void (*end_io)(struct pti_locker *locker, uint32_t outcome, uint64_t bytes);
@@ -382,11 +382,14 @@ struct pti_region {
 /* Whether the program runs under valgrind: 0 before anyone has looked, 1 if it does not. */
 extern unsigned char pti_valgrind;
 
+void pti_look_for_valgrind(void);
 void pti_region_enter_told(struct pti_region *that, struct pti_region_site *site);
 void pti_region_leave_told(struct pti_region *that);
 
 static inline void pti_region_enter(struct pti_region *that, struct pti_region_site *site) {
     that->site = NULL;
+    if (__builtin_expect(__atomic_load_n(&pti_valgrind, __ATOMIC_RELAXED) == 0, 0))
+        pti_look_for_valgrind();
     if (__atomic_load_n(&pti_service, __ATOMIC_ACQUIRE) != NULL ||
         __atomic_load_n(&pti_valgrind, __ATOMIC_RELAXED) != 1)
         pti_region_enter_told(that, site);

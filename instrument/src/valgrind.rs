@@ -24,7 +24,7 @@
 use std::cell::Cell;
 use std::ffi::{CStr, c_char, c_int};
 use std::ptr;
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
 use crate::abi::LockerState;
 use crate::region::{Region, Site};
@@ -89,6 +89,7 @@ pub(crate) fn is_here() -> bool {
     }
 }
 
+/// Not in the call that marks a region, for callgrind counts a function that calls itself in another way.
 #[cold]
 #[inline(never)]
 fn look() -> bool {
@@ -99,7 +100,10 @@ fn look() -> bool {
     } else {
         YES
     };
-    HERE.store(found, Ordering::Relaxed);
+    // Two threads may both look.
+    if HERE.swap(found, Ordering::Relaxed) == UNKNOWN && found == YES {
+        prepare();
+    }
     found != NO
 }
 
@@ -152,9 +156,6 @@ fn ask(site: &'static Site) -> bool {
     site.marks
         .wanted
         .store(if wanted { YES } else { NO }, Ordering::Relaxed);
-    if wanted && !PREPARED.swap(true, Ordering::Relaxed) {
-        prepare();
-    }
     wanted
 }
 
@@ -163,11 +164,16 @@ fn mark(text: &'static str, done: &str, site: &Site) {
     if HERE.load(Ordering::Relaxed) == MASSIF {
         snapshot(done, site.name());
     } else {
-        request(DUMP_STATS_AT, text.as_ptr() as usize);
+        dump(text.as_ptr());
     }
 }
 
-static PREPARED: AtomicBool = AtomicBool::new(false);
+/// Writes a part. One piece of code for all marks: callgrind counts the instructions right before a request with the part
+/// after it where another request came last.
+#[inline(never)]
+fn dump(c_string: *const u8) {
+    request(DUMP_STATS_AT, c_string as usize);
+}
 
 static OUTER: Site = Site::unheard(
     "perf-tracking-calibration enter outer\0",
@@ -178,15 +184,12 @@ static INNER: Site = Site::unheard(
     "perf-tracking-calibration leave inner\0",
 );
 
-/// Before the first mark: shows what marks cost, twice, for the first time costs more.
+/// Before the first region: shows what marks cost, twice, for the first time costs more.
 #[cold]
 #[inline(never)]
 fn prepare() {
     // SAFETY: the handler touches nothing but what is its thread's own, and requests.
     unsafe { pthread_atfork(None, None, Some(forked)) };
-    if HERE.load(Ordering::Relaxed) == MASSIF {
-        return;
-    }
     for _ in 0..2 {
         calibrate();
     }
@@ -242,16 +245,10 @@ fn close_below(site: &'static Site, top: usize) {
 
 /// A forked child starts with counts of its own, inside the regions of the thread that forked it.
 extern "C" fn forked() {
-    if HERE.load(Ordering::Relaxed) == MASSIF {
-        return;
-    }
-    request(
-        DUMP_STATS_AT,
-        c"perf-tracking-region forked".as_ptr() as usize,
-    );
+    dump(c"perf-tracking-region forked".as_ptr().cast());
     OPEN.with(|open| {
         for site in open.iter().take(DEEP.get()).filter_map(Cell::get) {
-            request(DUMP_STATS_AT, site.marks.inherit.as_ptr() as usize);
+            dump(site.marks.inherit.as_ptr());
         }
     });
 }

@@ -86,7 +86,7 @@ impl Tool {
         file.is_ok_and(|found| found.len() > 0)
     }
 
-    /// All its files in a folder.
+    /// All its files in a folder, with massif those of the regions, too.
     ///
     /// # Errors
     /// That the folder cannot be read.
@@ -95,7 +95,9 @@ impl Tool {
         let mut files = Vec::new();
         for entry in folder.read_dir()? {
             let entry = entry?;
-            if entry.file_name().to_string_lossy().starts_with(&prefix) {
+            let name = entry.file_name();
+            let name = name.to_string_lossy();
+            if name.starts_with(&prefix) || self == Self::Massif && name.starts_with("region.") {
                 files.push(entry.path());
             }
         }
@@ -103,15 +105,26 @@ impl Tool {
         Ok(files)
     }
 
-    /// The metrics of all files of one pass: counts are summed, of peaks the highest is taken.
+    /// The metrics of all files of one pass: counts are summed, of peaks the highest is taken. With a region, its alone.
     ///
     /// # Errors
     /// What is wrong with which file.
-    pub fn read(self, files: &[PathBuf]) -> Result<Reading, FileFault> {
+    pub fn read(self, files: &[PathBuf], region: Option<&str>) -> Result<Reading, FileFault> {
         match self {
-            Self::Callgrind => read_callgrind(files),
-            Self::Massif => read_massif(files),
+            Self::Callgrind => read_callgrind(files, region),
+            Self::Massif => read_massif(files, region),
         }
+    }
+
+    /// The environment variable that tells a program where massif puts the snapshots of its regions. None where the
+    /// folder has a name that massif does not take.
+    pub fn region_variable(self, folder: &Path) -> Option<(&'static str, &Path)> {
+        let has_space = folder
+            .as_os_str()
+            .as_encoded_bytes()
+            .iter()
+            .any(u8::is_ascii_whitespace);
+        (self == Self::Massif && !has_space).then_some(("PERF_TRACKING_REGION_FOLDER", folder))
     }
 }
 
@@ -174,7 +187,7 @@ pub fn log_of(folder: &Path, process: u32) -> PathBuf {
     folder.join(format!("log.{process}"))
 }
 
-fn read_callgrind(files: &[PathBuf]) -> Result<Reading, FileFault> {
+fn read_callgrind(files: &[PathBuf], region: Option<&str>) -> Result<Reading, FileFault> {
     let mut callgrind = Callgrind::default();
     for path in files {
         File::open(path)
@@ -183,21 +196,26 @@ fn read_callgrind(files: &[PathBuf]) -> Result<Reading, FileFault> {
             .map_err(|error| fault(path, error))?;
     }
     // All that there are were added: a part without those before it is one of a forked process.
-    let read = callgrind.finish(Parts::Given);
+    let read = match region {
+        Some(name) => callgrind.finish_region(name, Parts::Given),
+        None => callgrind.finish(Parts::Given),
+    };
     read.map_err(|error| fault(&common(files), error))
 }
 
-fn read_massif(files: &[PathBuf]) -> Result<Reading, FileFault> {
+fn read_massif(files: &[PathBuf], region: Option<&str>) -> Result<Reading, FileFault> {
     let mut massif = Massif::default();
     for path in files {
         File::open(path)
-            .and_then(|file| massif.add(file))
+            .and_then(|file| massif.add_named(&name(path), file))
             .map_err(|error| fault(path, error))?
             .map_err(|error| fault(path, error))?;
     }
-    massif
-        .finish()
-        .map_err(|error| fault(&common(files), error))
+    let read = match region {
+        Some(name) => massif.finish_region(name),
+        None => massif.finish(),
+    };
+    read.map_err(|error| fault(&common(files), error))
 }
 
 fn name(path: &Path) -> String {

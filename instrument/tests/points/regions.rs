@@ -15,6 +15,7 @@ fn parts(program: &Path) -> Vec<(String, u64)> {
     let mut command = Command::new("valgrind");
     command
         .args(["--tool=callgrind", "--vgdb=no"])
+        .args(["--cache-sim=yes", "--branch-sim=yes", "--collect-bus=yes"])
         .arg(format!("--callgrind-out-file={}/out", folder.display()))
         .arg(program);
     build::run(&mut command);
@@ -27,9 +28,14 @@ fn parts(program: &Path) -> Vec<(String, u64)> {
         };
         let number: u32 = find("part: ").parse().unwrap();
         let trigger = find("desc: Trigger: ");
-        parts.insert(number, (trigger, find("totals: ").parse().unwrap()));
+        parts.insert(number, (trigger, instructions(&find("totals: "))));
     }
     parts.into_values().collect()
+}
+
+/// The first of a part's numbers.
+fn instructions(totals: &str) -> u64 {
+    totals.split(' ').next().unwrap().parse().unwrap()
 }
 
 /// What the parts that this mark ended hold.

@@ -37,7 +37,7 @@ pub(super) struct MeasureArgs {
         help_heading = "A server under a load",
         conflicts_with_all = [
             "workload", "arch", "distro", "parameters", "host_class", "tools", "repeat",
-            "trace_children", "stdin", "env_clear", "env", "keep", "size", "plugin_size", "binary",
+            "trace_children", "region", "stdin", "env_clear", "env", "keep", "size", "plugin_size", "binary",
             "plugin", "program",
         ]
     )]

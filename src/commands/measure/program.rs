@@ -36,6 +36,10 @@ pub(super) struct ProgramArgs {
     /// Count the programs that it starts (exec), too
     #[arg(long)]
     trace_children: bool,
+    /// Count this region of the program alone, and not the whole program. The program marks its regions
+    /// with perf-instrument; without this flag each is counted beside the whole
+    #[arg(long, value_name = "NAME")]
+    region: Option<String>,
     /// What it reads on standard input, from its start in every pass; nothing where left out
     #[arg(long, value_name = "FILE")]
     stdin: Option<PathBuf>,
@@ -113,6 +117,7 @@ impl ProgramArgs {
             tools,
             repeat: self.repeat,
             trace_children: self.trace_children,
+            region: self.region.clone(),
             stdin: self.stdin.clone(),
             environment: self.environment(),
             keep: self.keep.clone(),

@@ -41,6 +41,8 @@ pub struct Plan {
     pub repeat: NonZeroU32,
     /// Whether programs that it starts are counted with it.
     pub trace_children: bool,
+    /// The region that is counted alone; the whole program and each region where there is none.
+    pub region: Option<String>,
     /// What it reads, from its start in every pass; nothing where there is none.
     pub stdin: Option<PathBuf>,
     /// Its whole environment.

@@ -17,6 +17,9 @@ use crate::signals::{Came, Signals};
 /// As much of a log as a person reads.
 const LOG_LINES: usize = 25;
 
+/// Tells the program which region is to be marked, and no other.
+const REGION: &str = "PERF_TRACKING_REGION";
+
 /// What all passes have in common.
 pub(super) struct Runner<'a> {
     plan: &'a Plan,
@@ -79,6 +82,8 @@ impl<'a> Runner<'a> {
         command
             .env_clear()
             .envs(&plan.environment)
+            .envs(tool.region_variable(folder))
+            .envs(plan.region.iter().map(|name| (REGION, name)))
             .stdin(self.stdin()?)
             // A group of its own: what a terminal sends is handed on, once, and to all of it.
             .process_group(0)
@@ -160,7 +165,9 @@ impl<'a> Runner<'a> {
             });
         }
         self.check_children(pass.tool, folder)?;
-        let read = pass.tool.read(&pass.tool.files_in(folder)?);
+        let read = pass
+            .tool
+            .read(&pass.tool.files_in(folder)?, self.plan.region.as_deref());
         read.map(Ok)
             .map_err(|fault| ProgramError::Unreadable { pass, fault })
     }

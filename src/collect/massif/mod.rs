@@ -4,16 +4,24 @@
 //! labels as the peak: a label is set only when the heap has grown by more than one per cent
 //! (`--peak-inaccuracy`), and not at all with `--heap=no`.
 //!
+//! Where the program marks its regions with `perf-instrument`, the peak of each has the dimension `region=NAME`.
+//!
 //! The format has no end mark. A file cut short is told by a last snapshot that is not whole.
 
+mod regions;
+
+use std::collections::BTreeMap;
 use std::io::{self, Read};
 
 use super::lines::{Line, Lines};
 use super::{Dim, Kind, Reading, Unreadable, metric, number, plural};
+use crate::domain::Metric;
+use regions::{Mark, Place, Point};
 
 /// One snapshot as far as it was read.
 #[derive(Debug, Default)]
 struct Snapshot {
+    time: Option<u64>,
     heap: Option<u64>,
     extra: Option<u64>,
     stacks: Option<u64>,
@@ -47,6 +55,7 @@ impl Snapshot {
             return Ok(());
         };
         let field = match key {
+            "time" => &mut self.time,
             "mem_heap_B" => &mut self.heap,
             "mem_heap_extra_B" => &mut self.extra,
             "mem_stacks_B" => &mut self.stacks,
@@ -61,7 +70,7 @@ impl Snapshot {
             }
         };
         let bytes = value.parse().map_err(|_| {
-            let detail = format!("`{text}` must be a whole number of bytes; the file is damaged");
+            let detail = format!("`{text}` must be a whole number; the file is damaged");
             Unreadable::at(line.number, detail)
         })?;
         if field.replace(bytes).is_some() {
@@ -86,7 +95,7 @@ const CUT_SHORT: &str = "the snapshot is not whole: the file was cut short, or i
 const NOT_MASSIF: &str =
     "has no `snapshot=` line: this is no massif file, or it is empty or cut short";
 
-/// The files of one measurement, one a process.
+/// The files of one measurement, one a process, and those of the regions.
 ///
 /// The peak is that of the process with the highest: processes need not hold their most at the same
 /// moment, and a forked one starts out with what its parent held.
@@ -95,32 +104,62 @@ pub struct Massif {
     files: usize,
     snapshots: usize,
     highest: u64,
+    /// By process: massif's own snapshots, where the name of the file says which process it is.
+    points: BTreeMap<u64, Vec<Point>>,
+    /// By process, in the order in which they were made.
+    marks: BTreeMap<u64, BTreeMap<u64, Mark>>,
 }
 
 impl Massif {
-    /// Adds a file, of any size in constant memory.
+    /// Adds a file of a process, of any size in constant memory.
     ///
     /// # Errors
     /// What cannot be read, as the stream says; or what of the file does not fit.
     pub fn add(&mut self, input: impl Read) -> io::Result<Result<(), Unreadable>> {
-        let mut lines = Lines::new(input);
-        let mut reader = Reader::default();
-        while let Some(line) = lines.next_line()? {
-            if let Err(error) = reader.take(&line) {
-                return Ok(Err(error));
-            }
-        }
-        let (snapshots, highest) = match reader.finish(lines.number()) {
-            Ok(found) => found,
-            Err(error) => return Ok(Err(error)),
-        };
-        self.files += 1;
-        self.snapshots += snapshots;
-        self.highest = self.highest.max(highest);
-        Ok(Ok(()))
+        let read = read_snapshots(input, None)?;
+        Ok(read.map(|found| self.take(&found)))
     }
 
-    /// The metric of all that was added.
+    /// Adds a file of a process or of a region, as its name says: `massif.out.PID` or `region.PID.NUMBER.enter.NAME`.
+    ///
+    /// # Errors
+    /// As [`Massif::add`].
+    pub fn add_named(
+        &mut self,
+        name: &str,
+        input: impl Read,
+    ) -> io::Result<Result<(), Unreadable>> {
+        let mut points = Vec::new();
+        let read = read_snapshots(input, Some(&mut points))?;
+        Ok(read.map(|found| match Place::of(name) {
+            Some(place) => self.add_mark(place, &points),
+            None => {
+                self.take(&found);
+                let process = name.rsplit('.').next().and_then(|word| word.parse().ok());
+                if let Some(process) = process {
+                    self.points.insert(process, points);
+                }
+            }
+        }))
+    }
+
+    fn take(&mut self, (snapshots, highest): &(usize, u64)) {
+        self.files += 1;
+        self.snapshots += snapshots;
+        self.highest = self.highest.max(*highest);
+    }
+
+    fn add_mark(&mut self, place: Place, points: &[Point]) {
+        let mark = points.first().map(|point| Mark {
+            region: place.region,
+            is_enter: place.is_enter,
+            point: *point,
+        });
+        let marks = self.marks.entry(place.process).or_default();
+        marks.extend(mark.map(|mark| (place.number, mark)));
+    }
+
+    /// The metric of all that was added, and of each region.
     ///
     /// # Errors
     /// That none of it held a byte.
@@ -129,20 +168,88 @@ impl Massif {
             let detail = "no snapshot holds a byte: the program ended before it was measured, or nothing was; check --heap and --stacks, and leave massif out where the program allocates nothing or is linked statically";
             return Err(Unreadable::whole(detail));
         }
-        let value = number::count(self.highest).map_err(Unreadable::whole)?;
-        let key = "massif.peak_heap_bytes";
-        let metric =
-            metric(key, &Dim::scalar(), value, Kind::Counted).map_err(Unreadable::whole)?;
+        let mut metrics = vec![peak(self.highest, &Dim::scalar())?];
+        for (name, highest) in self.regions()? {
+            metrics.push(peak(highest, &Dim::scalar().with("region", name))?);
+        }
+        Ok(self.reading(metrics))
+    }
+
+    /// The metric of one region alone.
+    ///
+    /// # Errors
+    /// That the program did not enter it.
+    pub fn finish_region(self, name: &str) -> Result<Reading, Unreadable> {
+        let Some(highest) = self.regions()?.remove(name) else {
+            let detail = format!(
+                "the program did not enter the region `{name}`; check its name, and build the program with the instrumentation on"
+            );
+            return Err(Unreadable::whole(detail));
+        };
+        let metrics = vec![peak(highest, &Dim::scalar().with("region", name))?];
+        Ok(self.reading(metrics))
+    }
+
+    /// The peak of each region, in the process where it was highest.
+    fn regions(&self) -> Result<BTreeMap<String, u64>, Unreadable> {
+        let mut highest: BTreeMap<String, u64> = BTreeMap::new();
+        for (process, marks) in &self.marks {
+            let marks: Vec<Mark> = marks.values().cloned().collect();
+            let points = self.points.get(process).map_or(&[][..], Vec::as_slice);
+            let peaks = regions::peaks(&marks, points).ok_or_else(|| {
+                let detail = format!(
+                    "there are more than {} regions; give regions that belong together one name",
+                    regions::MAX_REGIONS
+                );
+                Unreadable::whole(detail)
+            })?;
+            for (name, bytes) in peaks {
+                let peak = highest.entry(name).or_default();
+                *peak = bytes.max(*peak);
+            }
+        }
+        Ok(highest)
+    }
+
+    fn reading(&self, metrics: Vec<Metric>) -> Reading {
         let mut what = format!("massif, {}", plural(self.snapshots, "snapshot"));
         if self.files > 1 {
             what.push_str(&format!(" of {} files, the highest taken", self.files));
         }
-        Ok(Reading {
-            metrics: vec![metric],
+        let marks: usize = self.marks.values().map(BTreeMap::len).sum();
+        if marks > 0 {
+            what.push_str(&format!("; {marks} where regions were entered and left"));
+        }
+        Reading {
+            metrics,
             what,
             notes: Vec::new(),
-        })
+        }
     }
+}
+
+fn peak(bytes: u64, dim: &Dim) -> Result<Metric, Unreadable> {
+    number::count(bytes)
+        .and_then(|value| metric("massif.peak_heap_bytes", dim, value, Kind::Counted))
+        .map_err(Unreadable::whole)
+}
+
+/// How many snapshots a file has, and the highest, in bytes. All of them go into `points`, where they are asked for.
+fn read_snapshots(
+    input: impl Read,
+    points: Option<&mut Vec<Point>>,
+) -> io::Result<Result<(usize, u64), Unreadable>> {
+    let mut lines = Lines::new(input);
+    let mut reader = Reader {
+        points,
+        ..Reader::default()
+    };
+    while let Some(line) = lines.next_line()? {
+        if let Err(error) = reader.take(&line) {
+            return Ok(Err(error));
+        }
+    }
+    Ok(reader.finish(lines.number()))
 }
 
 /// Reads a massif file, of any size in constant memory.
@@ -156,14 +263,15 @@ pub fn read(input: impl Read) -> io::Result<Result<Reading, Unreadable>> {
 }
 
 #[derive(Debug, Default)]
-struct Reader {
+struct Reader<'a> {
+    points: Option<&'a mut Vec<Point>>,
     snapshot: Option<Snapshot>,
     snapshots: usize,
     highest: u64,
     ended: bool,
 }
 
-impl Reader {
+impl Reader<'_> {
     fn take(&mut self, line: &Line) -> Result<(), Unreadable> {
         self.ended = line.ended;
         if line.number == 1 {
@@ -198,7 +306,11 @@ impl Reader {
 
     fn close(&mut self, line: u64) -> Result<(), Unreadable> {
         if let Some(snapshot) = self.snapshot.take() {
-            self.highest = self.highest.max(snapshot.bytes(line)?);
+            let bytes = snapshot.bytes(line)?;
+            self.highest = self.highest.max(bytes);
+            if let (Some(points), Some(time)) = (&mut self.points, snapshot.time) {
+                points.push(Point { time, bytes });
+            }
         }
         Ok(())
     }

@@ -19,16 +19,24 @@
 //! Only a part's head and its last line are looked at; what stands between is skipped at the speed
 //! of memory, so that a file of any size is read in constant memory.
 //!
+//! A program that marks its regions with `perf-instrument` has the same metrics for each, with the dimension `region=NAME`.
+//! The instructions that the marks cost are left out of `callgrind.ir` and `callgrind.estimated_cycles`, of the regions and of
+//! the whole program.
+//!
 //! The format: <https://valgrind.org/docs/manual/cl-format.html>.
+
+mod regions;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Read};
+use std::sync::Arc;
 
 use memchr::memmem::Finder;
 
 use super::lines::{Line, Lines};
 use super::{Dim, Kind, Reading, Unreadable, metric, number, plural};
 use crate::domain::Metric;
+use regions::{Found, Mark, Regions};
 
 /// What of a run's parts must be there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -49,23 +57,26 @@ pub struct Callgrind {
     parts: usize,
     files: Vec<String>,
     empty: Vec<String>,
-    creator: Option<String>,
+    creator: Option<Arc<str>>,
+    regions: Regions,
 }
 
 /// One program that ran: its number, and its command line, for a process may become another program
 /// (`exec`) and then begins at part 1 anew.
-type Process = (String, Option<String>);
+/// Shared by the parts of a file, however long its command line is.
+type Process = (Arc<str>, Option<Arc<str>>);
 
 /// One part as the file has it.
 #[derive(Debug, Default)]
 struct Part {
-    creator: Option<String>,
+    creator: Option<Arc<str>>,
     /// Whether a line is there that callgrind alone writes: its parts end with `totals:`.
     by_callgrind: bool,
-    pid: Option<String>,
-    command: Option<String>,
+    pid: Option<Arc<str>>,
+    command: Option<Arc<str>>,
     number: Option<u64>,
     thread: Option<u64>,
+    mark: Mark,
     events: Vec<String>,
     summary: Option<Vec<u64>>,
     totals: Option<Vec<u64>>,
@@ -129,11 +140,12 @@ impl Callgrind {
         let line = part.first_line;
         let costs = part.costs()?;
         let number = part.number.unwrap_or(1);
-        let process = part.pid.unwrap_or_else(|| name.to_owned());
-        let parts = self
-            .seen
-            .entry((process.clone(), part.command))
-            .or_default();
+        let process = part.pid.unwrap_or_else(|| name.into());
+        let key = (process.clone(), part.command);
+        let counted = costs.values().copied().collect();
+        self.regions
+            .add(&key, part.thread, number, part.mark, counted);
+        let parts = self.seen.entry(key).or_default();
         if let Some(other) = parts.insert((number, part.thread), name.to_owned()) {
             let detail = format!(
                 "part {number} of process {process} stands in `{other}` already; give each file once"
@@ -157,11 +169,39 @@ impl Callgrind {
         Ok(())
     }
 
-    /// The metrics of all that was added.
+    /// The metrics of all that was added: of the whole program, and of each of its regions.
     ///
     /// # Errors
     /// What is missing, and what to do about it.
-    pub fn finish(self, wanted: Parts) -> Result<Reading, Unreadable> {
+    pub fn finish(mut self, wanted: Parts) -> Result<Reading, Unreadable> {
+        let found = self.check(wanted)?;
+        let mut sums = self.sums.take().unwrap_or_default();
+        if let Some(instructions) = sums.get_mut("Ir") {
+            *instructions = instructions.saturating_sub(found.marks);
+        }
+        let mut metrics = metrics(&sums, &Dim::scalar())?;
+        for (name, counted) in &found.regions {
+            metrics.extend(self::metrics(&named(&sums, counted), &region(name))?);
+        }
+        Ok(self.reading(&found, metrics))
+    }
+
+    /// The metrics of one region alone.
+    ///
+    /// # Errors
+    /// That the program did not enter it; else as [`Callgrind::finish`].
+    pub fn finish_region(mut self, name: &str, wanted: Parts) -> Result<Reading, Unreadable> {
+        let found = self.check(wanted)?;
+        let sums = self.sums.take().unwrap_or_default();
+        let Some(counted) = found.regions.get(name) else {
+            return Err(Unreadable::whole(not_entered(name, &found)));
+        };
+        let metrics = metrics(&named(&sums, counted), &region(name))?;
+        Ok(self.reading(&found, metrics))
+    }
+
+    /// Whether all is there that is wanted; the regions.
+    fn check(&self, wanted: Parts) -> Result<Found, Unreadable> {
         self.check_empty()?;
         if wanted == Parts::All {
             self.check_parts()?;
@@ -169,18 +209,34 @@ impl Callgrind {
         let Some(sums) = &self.sums else {
             return Err(Unreadable::whole("no callgrind file was given"));
         };
-        let metrics = metrics(sums)?;
-        let what = format!(
+        check_instructions(sums)?;
+        self.regions
+            .finish(sums.keys().position(|event| event == "Ir"))
+    }
+
+    fn reading(&self, found: &Found, metrics: Vec<Metric>) -> Reading {
+        let mut what = format!(
             "{}, {} of {} summed",
             self.creator.as_deref().unwrap_or("callgrind format"),
             plural(self.parts, "part"),
             plural(self.files.len(), "file"),
         );
-        Ok(Reading {
+        if !found.regions.is_empty() {
+            what.push_str(&format!(
+                "; {} entered {}, without the {} of their marks",
+                plural(found.regions.len(), "region"),
+                plural(found.entries, "time"),
+                plural(
+                    usize::try_from(found.marks).unwrap_or(usize::MAX),
+                    "instruction"
+                ),
+            ));
+        }
+        Reading {
             metrics,
             what,
             notes: Vec::new(),
-        })
+        }
     }
 
     /// With `--separate-threads=yes` callgrind leaves an empty file beside those of the threads.
@@ -219,8 +275,9 @@ fn describe(parts: &[Part]) -> String {
     let first = &parts[0];
     let mut what = first
         .creator
-        .clone()
-        .unwrap_or_else(|| "callgrind format".to_owned());
+        .as_deref()
+        .unwrap_or("callgrind format")
+        .to_owned();
     if let Some(pid) = &first.pid {
         what.push_str(&format!(", process {pid}"));
     }
@@ -314,14 +371,17 @@ impl Part {
         match key {
             "creator" => {
                 self.by_callgrind |= value.starts_with("callgrind");
-                self.creator = Some(value.to_owned());
+                self.creator = Some(value.into());
             }
             "desc" => {
                 let of_callgrind = ["Timerange:", "Trigger:"];
                 self.by_callgrind |= of_callgrind.iter().any(|word| value.starts_with(word));
+                if let Some(trigger) = value.strip_prefix("Trigger:") {
+                    self.mark = Mark::of(trigger.trim());
+                }
             }
-            "pid" => self.pid = Some(value.to_owned()),
-            "cmd" => self.command = Some(value.to_owned()),
+            "pid" => self.pid = Some(value.into()),
+            "cmd" => self.command = Some(value.into()),
             "thread" => self.thread = Some(whole_number(line, key, value)?),
             "part" => self.begin(line, value)?,
             "events" => self.set_events(line, value)?,
@@ -460,7 +520,50 @@ fn modern(event: &str) -> String {
     .to_owned()
 }
 
-fn metrics(sums: &BTreeMap<String, u64>) -> Result<Vec<Metric>, Unreadable> {
+/// A region's dimension.
+fn region(name: &str) -> Dim {
+    Dim::scalar().with("region", name)
+}
+
+/// What a region counted, by event.
+fn named(whole: &BTreeMap<String, u64>, counted: &[u64]) -> BTreeMap<String, u64> {
+    let counted = counted.iter().copied();
+    whole.keys().cloned().zip(counted).collect()
+}
+
+fn not_entered(name: &str, found: &Found) -> String {
+    let names: Vec<&str> = found.regions.keys().map(String::as_str).collect();
+    if names.is_empty() {
+        return format!(
+            "the program did not enter the region `{name}`, nor any other; check its name, and build the program with the instrumentation on"
+        );
+    }
+    format!(
+        "the program did not enter the region `{name}`; it entered {}",
+        names.join(", ")
+    )
+}
+
+/// That instructions were counted at all.
+fn check_instructions(sums: &BTreeMap<String, u64>) -> Result<(), Unreadable> {
+    match sums.get("Ir") {
+        None => {
+            let events: Vec<&str> = sums.keys().map(String::as_str).collect();
+            let detail = format!(
+                "has the events {}, and `Ir` is none of them: these are not callgrind's counts",
+                events.join(" ")
+            );
+            Err(Unreadable::whole(detail))
+        }
+        Some(0) => {
+            let detail = "not one instruction was counted; check --toggle-collect, --instr-atstart and callgrind_control";
+            Err(Unreadable::whole(detail))
+        }
+        Some(_) => Ok(()),
+    }
+}
+
+fn metrics(sums: &BTreeMap<String, u64>, dim: &Dim) -> Result<Vec<Metric>, Unreadable> {
     let sum = |events: &[&str]| -> Result<Option<u64>, Unreadable> {
         let costs: Option<Vec<u64>> = events.iter().map(|e| sums.get(*e).copied()).collect();
         let Some(costs) = costs else { return Ok(None) };
@@ -472,20 +575,8 @@ fn metrics(sums: &BTreeMap<String, u64>) -> Result<Vec<Metric>, Unreadable> {
     let llc = sum(&["ILmr", "DLmr", "DLmw"])?;
     let branch = sum(&["Bcm", "Bim"])?;
     let bus = sum(&["Ge"])?;
-    let Some(instructions) = ir else {
-        let events: Vec<&str> = sums.keys().map(String::as_str).collect();
-        let detail = format!(
-            "has the events {}, and `Ir` is none of them: these are not callgrind's counts",
-            events.join(" ")
-        );
-        return Err(Unreadable::whole(detail));
-    };
-    if instructions == 0 {
-        let detail = "not one instruction was counted; check --toggle-collect, --instr-atstart and callgrind_control";
-        return Err(Unreadable::whole(detail));
-    }
-    let cycles = match (l1, llc, branch) {
-        (Some(l1), Some(llc), Some(branch)) => {
+    let cycles = match (ir, l1, llc, branch) {
+        (Some(instructions), Some(l1), Some(llc), Some(branch)) => {
             Some(estimated_cycles(instructions, l1, llc, branch).ok_or_else(|| too_large(1))?)
         }
         _ => None,
@@ -502,7 +593,7 @@ fn metrics(sums: &BTreeMap<String, u64>) -> Result<Vec<Metric>, Unreadable> {
     .filter_map(|(key, count)| count.map(|count| (key, count)))
     .map(|(key, count)| {
         let value = number::count(count)?;
-        metric(key, &Dim::scalar(), value, Kind::Counted)
+        metric(key, dim, value, Kind::Counted)
     })
     .collect::<Result<_, String>>()
     .map_err(Unreadable::whole)
