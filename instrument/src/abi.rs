@@ -102,7 +102,8 @@ pub type RegisterInstrument =
 /// Announces an operation of an instrument.
 pub type Start =
     unsafe extern "C" fn(state: *mut LockerState, instrument: u32, operation: u32) -> *mut Locker;
-/// Tells how an operation ended. Called once for each locker that is not null, on the thread that started it.
+/// Tells how an operation ended. Called once for each locker that is not null. A task that waits may end it on another thread
+/// than the one that started it, never at the same time.
 pub type End = unsafe extern "C" fn(locker: *mut Locker, outcome: u32);
 /// Tells how a read or a write ended, and how many bytes it moved.
 pub type EndIo = unsafe extern "C" fn(locker: *mut Locker, outcome: u32, bytes: u64);
@@ -338,7 +339,7 @@ impl<'a> Wait<'a> {
     pub(crate) fn end_io(self, outcome: u32, bytes: usize) {
         if !self.locker.is_null() {
             let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
-            // SAFETY: the locker came from `start`, on this thread, and is told of once.
+            // SAFETY: the locker came from `start`, and is told of once.
             unsafe { (self.service.end_io)(self.locker, outcome, bytes) };
         }
         std::mem::forget(self);
@@ -347,11 +348,14 @@ impl<'a> Wait<'a> {
     #[inline(always)]
     fn tell(&self, outcome: u32) {
         if !self.locker.is_null() {
-            // SAFETY: the locker came from `start`, on this thread, and is told of once.
+            // SAFETY: the locker came from `start`, and is told of once.
             unsafe { (self.service.end)(self.locker, outcome) };
         }
     }
 }
+
+// SAFETY: the locker may be ended on another thread, as [`End`] says, and the service is a table of functions for any thread.
+unsafe impl Send for Wait<'_> {}
 
 /// An operation that panics has failed.
 impl Drop for Wait<'_> {

@@ -1,7 +1,7 @@
 //! Says where a program waits and what its regions cost, at no cost when it is off.
 //!
 //! The crate has two layers. Code is instrumented with the **wrappers**: [`TrackedMutex`], [`TrackedRwLock`],
-//! [`TrackedCondvar`], [`TrackedFile`] and [`region!`]. They have the methods of the types of the standard library that they
+//! [`TrackedCondvar`], [`TrackedFile`], [`region!`] and, for futures, [`awaited!`]. They have the methods of the types of the standard library that they
 //! wrap, and a name. Each tells the **`abi`**, a table of functions, of an operation before it begins and after it has
 //! ended. What is done with that is the business of the implementation that the program registers. `counting` is one:
 //! it counts, and writes a metrics document of perf-tracking when the program ends.
@@ -68,6 +68,9 @@ mod valgrind;
 
 pub use file::TrackedFile;
 pub use lock::{TrackedCondvar, TrackedMutex, TrackedRwLock};
+#[cfg(feature = "enabled")]
+#[doc(hidden)]
+pub use region::Awaited;
 pub use region::MAX_NAME;
 #[doc(hidden)]
 pub use region::is_region_name;

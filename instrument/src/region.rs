@@ -1,6 +1,11 @@
 //! Regions of code: from [`region!`](crate::region!) to the end of the block that it stands in.
 
 #[cfg(feature = "enabled")]
+use std::future::Future;
+#[cfg(feature = "enabled")]
+use std::marker::PhantomData;
+
+#[cfg(feature = "enabled")]
 use crate::abi::{self, Instrument, Kind, LockerState, Wait, operation, outcome};
 #[cfg(feature = "enabled")]
 use crate::valgrind;
@@ -70,7 +75,7 @@ pub const fn is_region_name(name: &str) -> bool {
 #[cfg(feature = "enabled")]
 #[derive(Debug)]
 #[must_use = "a region that is not kept is left at once"]
-pub struct Region<'a>(Option<Entered<'a>>);
+pub struct Region<'a>(Option<Entered<'a>>, PhantomData<*const ()>);
 
 #[cfg(feature = "enabled")]
 #[derive(Debug)]
@@ -85,7 +90,7 @@ impl<'a> Region<'a> {
     #[inline(always)]
     pub fn enter(site: &'static Site, state: &'a mut LockerState) -> Self {
         if abi::service().is_none() && !valgrind::is_here() {
-            return Self(None);
+            return Self(None, PhantomData);
         }
         Self::enter_told(site, state)
     }
@@ -98,7 +103,7 @@ impl<'a> Region<'a> {
         if valgrind::is_here() {
             valgrind::enter(site);
         }
-        Self(Some(Entered { site, wait }))
+        Self(Some(Entered { site, wait }), PhantomData)
     }
 
     #[inline(never)]
@@ -168,5 +173,70 @@ macro_rules! region {
             $crate::is_region_name($name),
             "a region's name has 1 to 80 bytes and no control character"
         );
+    };
+}
+
+/// A place in the code where something is waited for. Made by [`awaited!`](crate::awaited!).
+#[cfg(feature = "enabled")]
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct Awaited(Instrument);
+
+#[cfg(feature = "enabled")]
+impl Awaited {
+    #[must_use]
+    pub const fn new(name: &'static str) -> Self {
+        Self(Instrument::new(Kind::Region, name))
+    }
+
+    /// Tells of `future` from its first poll until it is done; one that is dropped before has failed.
+    pub async fn wait_for<F: Future>(&'static self, future: F) -> F::Output {
+        let Some(service) = abi::service() else {
+            return future.await;
+        };
+        let mut state = LockerState::new();
+        let wait = Wait::start(service, &self.0, operation::REGION_RUN, &mut state);
+        let output = future.await;
+        wait.end(outcome::DONE);
+        output
+    }
+}
+
+/// Makes a future that is counted as a region of this name, from its first poll until it is done.
+///
+/// Such a region is not marked for valgrind: other tasks run while it waits.
+///
+/// ```
+/// async fn answer() -> u32 {
+///     perf_instrument::awaited!("answer", async { 42 }).await
+/// }
+/// # let mut answer = std::pin::pin!(answer());
+/// # let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+/// # assert!(answer.as_mut().poll(&mut context).is_ready());
+/// ```
+#[cfg(feature = "enabled")]
+#[macro_export]
+macro_rules! awaited {
+    ($name:literal, $future:expr) => {{
+        static PLACE: $crate::Awaited = $crate::Awaited::new($name);
+        PLACE.wait_for($future)
+    }};
+}
+
+/// Makes a future that is counted as a region of this name, from its first poll until it is done.
+///
+/// ```
+/// async fn answer() -> u32 {
+///     perf_instrument::awaited!("answer", async { 42 }).await
+/// }
+/// # let mut answer = std::pin::pin!(answer());
+/// # let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+/// # assert!(answer.as_mut().poll(&mut context).is_ready());
+/// ```
+#[cfg(not(feature = "enabled"))]
+#[macro_export]
+macro_rules! awaited {
+    ($name:literal, $future:expr) => {
+        $future
     };
 }

@@ -32,6 +32,8 @@ const OTHER_FILES: u64 = 64;
 /// Serves until SIGTERM or SIGINT.
 pub(super) fn run(args: ServeArgs) -> anyhow::Result<Outcome> {
     let settings = ServeSettings::try_from(args)?;
+    #[cfg(feature = "instrument")]
+    perf_instrument::counting::start_from_environment()?;
     super::runtime()?.block_on(serve(settings))
 }
 

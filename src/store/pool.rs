@@ -5,7 +5,7 @@
 //! quarter of an hour, and that pool is full of dead connections until then. `deadpool` says
 //! nothing to a connection but what stands here, and that within limits.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::PoisonError;
 use std::time::{Duration, Instant};
 
 use deadpool::Runtime;
@@ -13,6 +13,7 @@ use deadpool::managed::{
     Manager, Metrics, Object, Pool, PoolError, QueueMode, RecycleError, RecycleResult,
 };
 use futures_util::future::BoxFuture;
+use perf_instrument::{TrackedMutex, awaited};
 use sqlx::mysql::{MySqlConnectOptions, MySqlConnection};
 use sqlx::{ConnectOptions as _, Connection as _};
 
@@ -45,7 +46,7 @@ pub(super) struct Server {
     prepare: Prepare,
     ping_limit: Duration,
     /// When the connection was last used that was last found dead.
-    dead_since: Mutex<Option<Instant>>,
+    dead_since: TrackedMutex<Option<Instant>>,
 }
 
 impl ServerPool {
@@ -63,7 +64,7 @@ impl ServerPool {
             prepare: Box::new(prepare),
             // Leaves time to connect anew.
             ping_limit: PING_LIMIT.min(options.timeout / 4),
-            dead_since: Mutex::default(),
+            dead_since: TrackedMutex::new("pool, dead since", None),
         };
         let pool = Pool::builder(server)
             .max_size(usize::try_from(options.connections).unwrap_or(usize::MAX))
@@ -78,13 +79,15 @@ impl ServerPool {
 
     /// A connection that lives, as far as one can know.
     pub(super) async fn acquire(&self) -> Result<ServerConnection, sqlx::Error> {
-        self.0.get().await.map_err(|error| match error {
-            PoolError::Backend(error) => error,
-            PoolError::Timeout(_) => sqlx::Error::PoolTimedOut,
-            PoolError::Closed | PoolError::NoRuntimeSpecified | PoolError::PostCreateHook(_) => {
-                sqlx::Error::PoolClosed
-            }
-        })
+        awaited!("pool", self.0.get())
+            .await
+            .map_err(|error| match error {
+                PoolError::Backend(error) => error,
+                PoolError::Timeout(_) => sqlx::Error::PoolTimedOut,
+                PoolError::Closed
+                | PoolError::NoRuntimeSpecified
+                | PoolError::PostCreateHook(_) => sqlx::Error::PoolClosed,
+            })
     }
 
     /// Closes idle connections at once, and those in use when they come back.

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
+use perf_instrument::awaited;
 use tokio::sync::{Mutex, mpsc, oneshot};
 
 use super::db::Db;
@@ -116,10 +117,13 @@ impl Task {
     /// Stores the runs of `group`. A panic costs the group alone, not all uploads that come after it.
     async fn commit(&self, group: &[Upload]) -> Result<Vec<Recorded>, StoreError> {
         // What a panic leaves behind is a session, which closes its connection.
-        let committed = AssertUnwindSafe(within(self.limit, self.commit_once(group)))
-            .catch_unwind()
-            .await
-            .unwrap_or(Err(StoreError::Other(sqlx::Error::WorkerCrashed)));
+        let committed = AssertUnwindSafe(awaited!(
+            "group commit",
+            within(self.limit, self.commit_once(group))
+        ))
+        .catch_unwind()
+        .await
+        .unwrap_or(Err(StoreError::Other(sqlx::Error::WorkerCrashed)));
         self.db.note_write(&committed);
         committed
     }

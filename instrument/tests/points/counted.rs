@@ -161,6 +161,13 @@ fn regions_are_counted_and_timed() {
 }
 
 #[test]
+fn a_task_may_end_on_another_thread_and_one_that_is_given_up_has_failed() {
+    let document = worked("awaits", "awaits", &[]);
+    assert_eq!(document.number("region.count", "task"), 2);
+    assert_eq!(document.number("region.errors", "task"), 1);
+}
+
+#[test]
 fn a_forked_child_writes_what_it_did_itself() {
     for end in ["fork", "fork_exit"] {
         let left = work(end, end, &[]);

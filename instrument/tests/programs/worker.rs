@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use std::{env, thread};
 
 use perf_instrument::{
-    TrackedCondvar, TrackedFile, TrackedMutex, TrackedRwLock, counting, region,
+    TrackedCondvar, TrackedFile, TrackedMutex, TrackedRwLock, awaited, counting, region,
 };
 
 unsafe extern "C" {
@@ -41,6 +41,7 @@ fn main() {
         "panics" => panics(),
         "files" => files(&args[2]),
         "regions" => regions(),
+        "awaits" => awaits(),
         "fork" => forks(|| std::process::exit(0)),
         // SAFETY: ends the process.
         "fork_exit" => forks(|| unsafe { _exit(c_int::from(!counting::write_now())) }),
@@ -163,6 +164,34 @@ fn regions() {
     {
         region!("inner");
     }
+}
+
+/// A task that begins on one thread and ends on another, and one that is given up.
+fn awaits() {
+    async fn waits() -> u32 {
+        let mut polled = false;
+        awaited!(
+            "task",
+            std::future::poll_fn(move |_| {
+                if std::mem::replace(&mut polled, true) {
+                    std::task::Poll::Ready(7)
+                } else {
+                    std::task::Poll::Pending
+                }
+            })
+        )
+        .await
+    }
+    fn poll(task: &mut std::pin::Pin<Box<impl Future<Output = u32>>>) -> bool {
+        let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+        task.as_mut().poll(&mut context).is_ready()
+    }
+    let mut task = Box::pin(waits());
+    assert!(!poll(&mut task));
+    let moved = thread::spawn(move || poll(&mut task));
+    assert!(moved.join().unwrap());
+    let mut given_up = Box::pin(waits());
+    assert!(!poll(&mut given_up));
 }
 
 fn forks(end: impl FnOnce()) {
