@@ -63,6 +63,7 @@ const SERIES_A_PAGE: usize = 1_000;
 /// so a page may be short.
 const PAGES: usize = 32;
 
+/// A question's future holds statements and rows, and stands inside those of a page: on the heap it takes no stack.
 impl Source for Store {
     type Error = StoreError;
 
@@ -83,7 +84,7 @@ impl Source for Store {
         let mut listed = Listed::default();
         let mut metrics = 0;
         for _ in 0..PAGES {
-            let page = Self::series(self, &query).await?;
+            let page = Box::pin(Self::series(self, &query)).await?;
             for summary in page.series {
                 metrics += summary.metrics.len();
                 listed.add(summary);
@@ -101,7 +102,7 @@ impl Source for Store {
         let mut query = query.clone();
         let mut found: Vec<MetricPoints> = Vec::new();
         for _ in 0..PAGES {
-            let history = Self::history(self, &query).await?;
+            let history = Box::pin(Self::history(self, &query)).await?;
             let answer = HistoryAnswer::new(query.series.clone(), history.metrics, None);
             for metric in answer.metrics {
                 add_points(&mut found, metric);
@@ -121,7 +122,7 @@ impl Source for Store {
         let mut query = query.clone();
         let mut found = Vec::new();
         for _ in 0..PAGES {
-            let page = Self::runs(self, &query).await?;
+            let page = Box::pin(Self::runs(self, &query)).await?;
             found.extend(page.runs.into_iter().map(RunBody::from));
             query.after = page.next;
             if query.after.is_none() || found.len() >= query.limit {
@@ -138,7 +139,7 @@ impl Source for Store {
     }
 
     async fn run(&self, id: RunId) -> Result<Option<RunBody>, StoreError> {
-        Ok(Self::run(self, id).await?.map(RunBody::from))
+        Ok(Box::pin(Self::run(self, id)).await?.map(RunBody::from))
     }
 }
 

@@ -18,6 +18,7 @@ mod limits;
 mod migrations;
 mod model;
 mod operation;
+mod pages;
 mod problems;
 mod runs;
 mod series;
@@ -90,6 +91,10 @@ fn main() -> ExitCode {
         Case::new(operation::keeps_secrets_out_of_its_log),
         Case::new(operation::cuts_what_a_client_makes_up_in_its_log),
         Case::new(operation::names_the_client_in_its_log),
+        Case::new(pages::show_hostile_names_as_text),
+        Case::new(pages::are_made_again_only_when_something_changed),
+        Case::new(pages::tell_what_does_not_fit_an_address),
+        Case::new(pages::take_a_token_from_a_cookie_that_is_good_for_nothing_else),
         Case::new(problems::name_every_fault_of_a_run_at_once),
         Case::new(problems::tell_what_a_body_says_twice),
         Case::new(problems::are_no_larger_than_what_they_answer),

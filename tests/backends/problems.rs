@@ -165,7 +165,6 @@ pub(crate) async fn tell_a_body_that_cannot_be_read(context: &Context) {
 pub(crate) async fn tell_what_is_not_there(context: &Context) {
     let api = Api::start(context).await;
     let nowhere = [
-        "/",
         "/v1",
         "/v1/",
         "/v1/runs/",

@@ -27,7 +27,7 @@ const MOVED_IN: usize = 2_000;
 /// Rows of the table under a chart.
 const ROWS: usize = 50;
 /// Metrics that the list of other series reads.
-const METRICS_BESIDE: usize = 4_000;
+const METRICS_BESIDE: usize = 2_000;
 
 #[derive(Template)]
 #[template(path = "metric.html")]
@@ -175,16 +175,37 @@ fn bound(date: RunDate) -> Option<crate::domain::DateBound> {
     date.to_string().parse().ok()
 }
 
-async fn read<S: Source>(source: &S, query: &MetricQuery) -> Result<Reading, S::Error> {
+/// Which other series are looked at.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Others {
+    /// All of the workload, for a legend.
+    All,
+    /// Those of other distributions, for the boundaries between them.
+    Distributions,
+}
+
+impl Others {
+    fn then_same<T: Clone>(self, name: &T) -> Option<T> {
+        (self == Self::Distributions).then(|| name.clone())
+    }
+}
+
+async fn read<S: Source>(
+    source: &S,
+    query: &MetricQuery,
+    whose: Others,
+) -> Result<Reading, S::Error> {
     let filter = SeriesFilter {
         workload: Some(query.series.workload.clone()),
+        branch: whose.then_same(&query.series.branch),
+        arch: whose.then_same(&query.series.arch),
         ..SeriesFilter::default()
     };
     let mut others = source.series(&filter, METRICS_BESIDE).await?.series;
     others.retain(|other| other.metrics.iter().any(|metric| metric.name == query.name));
     let mut lines = Vec::new();
     for series in query.shown() {
-        lines.push(read_line(source, query, series).await?);
+        lines.push(Box::pin(read_line(source, query, series)).await?);
     }
     Ok(Reading {
         lines,
@@ -467,7 +488,7 @@ pub async fn metric<S: Source>(
     source: &S,
     query: &MetricQuery,
 ) -> Result<Page, S::Error> {
-    let reading = read(source, query).await?;
+    let reading = read(source, query, Others::All).await?;
     let drawn = reading.draw(query, Frame::default());
     let narrow = reading.draw(
         query,
@@ -532,7 +553,8 @@ pub async fn chart<S: Source>(
     query: &MetricQuery,
     frame: Frame,
 ) -> Result<String, S::Error> {
-    Ok(read(source, query).await?.draw(query, frame).svg)
+    let reading = read(source, query, Others::Distributions).await?;
+    Ok(reading.draw(query, frame).svg)
 }
 
 /// The newest value of a metric as a badge.

@@ -185,7 +185,7 @@ async fn kept(
     if let Some(made) = state.pages.kept.get(&key, version) {
         return Ok(made);
     }
-    let (made, is_whole) = make.await?;
+    let (made, is_whole) = Box::pin(make).await?;
     if is_whole {
         state.pages.kept.put(key, version, &made);
     }
@@ -279,7 +279,7 @@ impl<'a> Asked<'a> {
     async fn of_store(self, make: impl Future<Output = Result<Page, Problem>>) -> Response {
         let made = async {
             let version = self.state.store.version().await?;
-            let make = async { Ok((html(make.await?), true)) };
+            let make = async { Ok((html(Box::pin(make).await?), true)) };
             kept(self.state, self.key.clone(), version, make).await
         };
         let made = made.await;
