@@ -341,7 +341,15 @@ impl Row {
 
 fn sums(series: &Series, trace: &Trace) -> Option<Sums> {
     let newest = trace.points.last()?;
-    let Drift { status, trend, .. } = trace.drift(POINTS);
+    let Drift {
+        status,
+        trend,
+        steps,
+        ..
+    } = trace.drift(POINTS);
+    // A fit of levels makes a staircase of a drift; the judge of drift knows which steps are real.
+    let mut moved = trace.moved(series, POINTS);
+    moved.truncate(steps.len());
     let from = trace.points.len().saturating_sub(SPARK);
     Some(Sums {
         value: newest.value.to_f64(),
@@ -354,6 +362,6 @@ fn sums(series: &Series, trace: &Trace) -> Option<Sums> {
             .collect(),
         drift: status,
         drift_percent: trend.and_then(|trend| trend.fitted_percent),
-        moved: trace.moved(series, POINTS),
+        moved,
     })
 }

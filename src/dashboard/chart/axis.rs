@@ -74,7 +74,7 @@ impl ValueAxis {
 
     fn label(&self, value: f64) -> String {
         let step = self.step / self.magnitude.factor;
-        let decimals = (-step.log10().floor()).clamp(0.0, 9.0) as usize;
+        let decimals = decimals(step);
         let number = value / self.magnitude.factor;
         // The sum of steps misses zero by a rounding.
         let number = if number.abs() < step / 1e6 {
@@ -85,6 +85,15 @@ impl ValueAxis {
         let sign = if self.signed && number > 0.0 { "+" } else { "" };
         format!("{sign}{number:.decimals$}{}", self.magnitude.suffix)
     }
+}
+
+/// The fewest decimals that tell the steps of a nice axis apart: 1 of 2.5, 3 of 0.025.
+fn decimals(step: f64) -> usize {
+    let is_told = |decimals: &i32| {
+        let shifted = step * 10_f64.powi(*decimals);
+        shifted >= 0.999 && (shifted - shifted.round()).abs() < 1e-6 * shifted
+    };
+    (0..9).find(is_told).unwrap_or(9) as usize
 }
 
 /// The lowest and the highest value to show, with some room around them.
@@ -290,6 +299,16 @@ mod tests {
             labels(&[-2.0, 3.0], Counts::Percent),
             ["-4 %", "-2 %", "0 %", "+2 %", "+4 %"]
         );
+        for (step, expected) in [
+            (2.5, 1),
+            (0.025, 3),
+            (0.5, 1),
+            (1.0, 0),
+            (20.0, 0),
+            (0.25, 2),
+        ] {
+            assert_eq!(decimals(step), expected, "{step}");
+        }
     }
 
     #[test]

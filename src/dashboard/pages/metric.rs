@@ -51,6 +51,7 @@ struct MetricPage {
     chart: String,
     badge: String,
     has_points: bool,
+    has_band: bool,
     newest: String,
     twenty: Difference,
 }
@@ -510,6 +511,7 @@ pub async fn metric<S: Source>(
         workload: query.series.workload.to_string(),
         place: names::place(&query.series),
         points: reading.told(context, query, &drawn),
+        has_band: reading.lines.len() == 1,
         has_points: drawn.kept.iter().any(|kept| !kept.is_empty()),
         wide: drawn.svg,
         narrow: narrow.svg,
