@@ -59,7 +59,6 @@ fn help_of_every_command() {
         &["drift"],
         &["find"],
         &["walk"],
-        &["walk"],
         &["export"],
         &["backfill"],
         &["health"],
