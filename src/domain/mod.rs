@@ -24,8 +24,8 @@ pub use crate::read::{Fault, Faults, JsonText};
 pub use commit::CommitSha;
 pub(crate) use document::read_parameters;
 pub use document::{
-    Document, DocumentContent, MAX_PARAMETERS, MAX_PARAMETERS_CHARS, Measured, Parameter,
-    Parameters, parameters_text, parse_parameters,
+    Document, DocumentContent, DocumentError, MAX_PARAMETERS, MAX_PARAMETERS_CHARS, Measured,
+    Parameter, Parameters, parameters_text, parse_parameters,
 };
 pub use exact::{ExactNumber, ExactNumberError};
 pub use metric::{Metric, MetricName};

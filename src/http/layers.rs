@@ -29,11 +29,11 @@ const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 /// The longest id that is taken over from a client: a UUID has 36 characters, a trace's id 32.
 const MAX_REQUEST_ID: usize = 128;
 
-/// Characters of a method in the log; the longest that has a meaning here has seven.
-const MAX_METHOD: usize = 16;
+/// Characters of a method in the log and in answers; the longest that has a meaning here has seven.
+pub(super) const MAX_METHOD: usize = 16;
 
-/// Characters of a path in the log.
-const MAX_PATH: usize = 512;
+/// Characters of a path in the log and in answers.
+pub(super) const MAX_PATH: usize = 512;
 
 /// `routes` with all layers around it, the outermost first.
 pub(super) fn around(routes: Router, state: AppState, cors: CorsLayer) -> Router {
@@ -102,8 +102,8 @@ async fn within_share(request: Request, next: Next) -> Response {
     next.run(request).await
 }
 
-/// The first `limit` characters of what a client made up, for the log.
-fn cut(text: &str, limit: usize) -> &str {
+/// The first `limit` characters of what a client made up, for the log and for answers.
+pub(super) fn cut(text: &str, limit: usize) -> &str {
     let end = text.char_indices().nth(limit);
     end.map_or(text, |(end, _)| text.get(..end).unwrap_or_default())
 }

@@ -19,6 +19,8 @@ use crate::auth::{OutsideGrant, TokenError};
 use crate::domain::{Fault, Scope};
 use crate::store::StoreError;
 
+use super::layers::{MAX_METHOD, MAX_PATH, cut};
+
 pub(super) use crate::api::{ProblemBody, Slug};
 
 /// The status of each kind of problem, and its title for people.
@@ -337,6 +339,7 @@ pub(super) async fn no_route(request: Request) -> Problem {
 
 /// Nothing has the path.
 pub(super) fn no_path(path: &str) -> Problem {
+    let path = cut(path, MAX_PATH);
     let detail = format!("{NO_ROUTE} {path}; /docs lists all routes");
     Problem::new(Slug::NotFound, detail)
 }
@@ -345,8 +348,8 @@ pub(super) fn no_path(path: &str) -> Problem {
 pub(super) async fn no_method(request: Request) -> Problem {
     let detail = format!(
         "{} does not take {}",
-        request.uri().path(),
-        request.method()
+        cut(request.uri().path(), MAX_PATH),
+        cut(request.method().as_str(), MAX_METHOD)
     );
     Problem::new(Slug::MethodNotAllowed, detail)
 }

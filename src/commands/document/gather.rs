@@ -193,7 +193,7 @@ struct Estimates {
 /// Results that are this much older than the newest are of another run: no run takes as long.
 const STALE: Duration = Duration::from_secs(6 * 60 * 60);
 
-/// The newest estimates of every benchmark below a folder, or those of one.
+/// The newest estimates of every benchmark below a folder, or those of one. Stale ones are left out.
 fn gather_criterion(path: &Path, gathered: &mut Gathered) {
     let found = match find_estimates(path) {
         Ok(found) => found,
@@ -206,6 +206,11 @@ fn gather_criterion(path: &Path, gathered: &mut Gathered) {
     }
     let newest = found.iter().map(|estimates| estimates.written).max();
     for Estimates { path, written } in found {
+        let age = newest.and_then(|newest| newest.duration_since(written).ok());
+        if let Some(age) = age.filter(|age| *age > STALE) {
+            say_notes(&path, &[stale(age)]);
+            continue;
+        }
         let read = text_of(&path.with_file_name("benchmark.json"))
             .map_err(|fault| format!("benchmark.json beside it {fault}"))
             .and_then(|benchmark| {
@@ -217,10 +222,6 @@ fn gather_criterion(path: &Path, gathered: &mut Gathered) {
                 })
             });
         gathered.take(&path, read);
-        let age = newest.and_then(|newest| newest.duration_since(written).ok());
-        if let Some(age) = age.filter(|age| *age > STALE) {
-            say_notes(&path, &[stale(age)]);
-        }
     }
 }
 
@@ -232,8 +233,8 @@ fn stale(age: Duration) -> String {
         _ => plural(usize::try_from(hours / 24).unwrap_or_default(), "day"),
     };
     format!(
-        "warning: is {age} older than the newest result, and may be of a benchmark that is gone; \
-         delete its folder, or run `cargo bench` again"
+        "warning: is {age} older than the newest result and is left out, because its benchmark may \
+         be gone; run `cargo bench` again, or give this file by itself"
     )
 }
 

@@ -10,8 +10,9 @@ use anyhow::Context as _;
 use super::judging::Question;
 use super::{document, nearest};
 
-use crate::api::{HistoryAnswer, MetricPoints, PointBody};
+use crate::api::{HistoryAnswer, MetricPoints, PointBody, SeriesBody};
 use crate::client::{Client, Window};
+use crate::commands::cursors::Cursors;
 use crate::domain::{
     CommitSha, HostClass, MetricKey, MetricName, Parameters, Pipeline, Repo, RunDate, Series, Tag,
 };
@@ -35,7 +36,8 @@ const POINTS_A_REQUEST: u32 = 100_000;
 /// The service looks for as many metrics by themselves in one page, those that are not in its newest runs.
 const METRICS_A_REQUEST: u32 = 50;
 
-/// Pages in which the service may look for a window that lies behind very many other runs.
+/// Pages in which the service may look for a window that lies behind very many other runs, and pages
+/// of series among which a near miss is looked for.
 const MOST_PAGES: usize = 20;
 
 /// Far more than any window takes: half a million points.
@@ -177,13 +179,41 @@ pub(super) async fn fetch(
         .iter()
         .all(|metric| metric.points.is_empty())
     {
-        let known = client.series(&[]).await?;
-        history.nearby = nearest::find(&candidate.series, repo, &known.series);
+        let known = known_series(client, &candidate.series).await?;
+        history.nearby = nearest::find(&candidate.series, repo, &known);
     }
     if question.explained {
         history.left_out = left_out(client, candidate, question).await?;
     }
     Ok(history)
+}
+
+/// The series that may have been meant: those of the same workload, and those of any, as far as a
+/// few pages go. A store with more series than that has many names that are near.
+async fn known_series(client: &Client, wanted: &Series) -> anyhow::Result<Vec<SeriesBody>> {
+    let of_workload = vec![("workload", wanted.workload.to_string())];
+    let mut known: Vec<SeriesBody> = Vec::new();
+    let mut seen = BTreeSet::new();
+    for query in [of_workload, Vec::new()] {
+        let mut cursors = Cursors::new(query);
+        for _ in 0..MOST_PAGES {
+            let page = client.series(cursors.query()).await?;
+            // A series with many metrics stands on several pages.
+            known.extend(page.series.into_iter().filter(|body| {
+                seen.insert((
+                    body.workload.to_string(),
+                    body.branch.to_string(),
+                    body.arch.to_string(),
+                    body.distro.to_string(),
+                ))
+            }));
+            match page.next {
+                Some(cursor) => cursors.follow(cursor)?,
+                None => break,
+            }
+        }
+    }
+    Ok(known)
 }
 
 /// Fetches the windows of one series.
@@ -258,6 +288,7 @@ async fn left_out(
 ) -> anyhow::Result<Vec<LeftOutRun>> {
     let largest = question.policy.windows.largest();
     let mut query = series_query(&candidate.series);
+    query.push(("include_voided", "true".to_owned()));
     query.push(("limit", largest.saturating_mul(2).min(1_000).to_string()));
     if let Some((date, _)) = candidate.base {
         query.push(("before", second_after(date)?));

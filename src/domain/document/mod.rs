@@ -17,10 +17,11 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value as Json;
 use serde_json::value::RawValue;
 
+use super::name::check_new;
 use super::run::{Age, name, read_metrics};
 use super::{
-    Arch, CommitSha, Distro, ExactNumber, Faults, HostClass, JsonText, Metrics, NoMetrics,
-    ParameterName, Workload,
+    Arch, CommitSha, Distro, ExactNumber, Faults, HostClass, JsonText, Metrics, NameError,
+    NoMetrics, ParameterName, Workload,
 };
 pub use measured::Measured;
 
@@ -68,6 +69,17 @@ pub enum Parameter {
     Text(String),
 }
 
+/// Why a content makes no document.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum DocumentError {
+    /// It succeeded without a number.
+    #[error(transparent)]
+    NoMetrics(#[from] NoMetrics),
+    /// A name of it would not be taken by an upload.
+    #[error("{0} {1}")]
+    Name(&'static str, NameError),
+}
+
 impl Deref for Document {
     type Target = DocumentContent;
 
@@ -80,9 +92,25 @@ impl Document {
     /// The document that consists of `content`.
     ///
     /// # Errors
-    /// If the workload succeeded and there is no metric.
-    pub fn new(content: DocumentContent) -> Result<Self, NoMetrics> {
+    /// If the workload succeeded and there is no metric, or if a name holds a character that is not
+    /// seen, which no upload takes.
+    pub fn new(content: DocumentContent) -> Result<Self, DocumentError> {
         NoMetrics::check(content.succeeded, &content.metrics)?;
+        let own = [
+            ("the workload", content.workload.as_str()),
+            ("the arch", content.arch.as_str()),
+            ("the distro", content.distro.as_str()),
+            ("the host class", content.host_class.as_str()),
+        ];
+        let of_metrics = content.metrics.into_iter().flat_map(|metric| {
+            [
+                ("a metric_key", metric.name.metric_key.as_str()),
+                ("a dim_key", metric.name.dim_key.as_str()),
+            ]
+        });
+        for (what, text) in own.into_iter().chain(of_metrics) {
+            check_new(text).map_err(|error| DocumentError::Name(what, error))?;
+        }
         Ok(Self(content))
     }
 
@@ -343,6 +371,27 @@ mod tests {
         change(&mut body);
         let faults = parse(body).expect_err("the document does not fit");
         faults.lines().collect()
+    }
+
+    #[test]
+    fn a_document_with_a_character_that_is_not_seen_cannot_be_made() {
+        let text = br#"{"format_version": 1, "workload": "w", "arch": "amd64", "distro": "trixie",
+            "host_class": "callgrind", "succeeded": true, "parameters": {},
+            "metrics": [{"metric_key": "a", "value": 1}]}"#;
+        let document = Document::parse(JsonText::parse(text).unwrap()).unwrap();
+        let mut content = document.into_content();
+        assert!(Document::new(content.clone()).is_ok());
+        content.workload = "w\u{200b}".parse().unwrap();
+        let error = Document::new(content.clone()).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "the workload must not hold characters that are not seen, has U+200B"
+        );
+        content.workload = "w".parse().unwrap();
+        let mut metrics: Vec<_> = content.metrics.into_iter().cloned().collect();
+        metrics[0].name.dim_key = "a=\u{202e}b".parse().unwrap();
+        content.metrics = Metrics::new(metrics).unwrap();
+        assert!(Document::new(content).is_err());
     }
 
     #[test]
