@@ -532,9 +532,8 @@ fn a_result_of_criterion_that_is_a_year_old_is_left_out_with_a_warning() {
     }
     let target = folder.path().join("criterion");
     let (document, said) = make(&["--criterion", target.to_str().unwrap()]);
-    let [line] = &lines(&document)[..] else {
-        panic!("{said}")
-    };
+    let found = lines(&document);
+    let [line] = &found[..] else { panic!("{said}") };
     assert!(line.contains("criterion.parse.mean_ns"), "{line}");
     let warnings: Vec<&str> = said
         .lines()

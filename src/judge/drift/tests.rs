@@ -15,6 +15,7 @@ struct Case {
     y_oldest_first: Vec<f64>,
     ols_slope: f64,
     ols_intercept: f64,
+    ols_p: Option<f64>,
     theil_sen_slope: f64,
     theil_sen_intercept: f64,
     theil_sen_lo95: f64,
@@ -42,6 +43,20 @@ fn assert_same(found: Option<f64>, expected: Option<f64>, what: &str) {
     }
 }
 
+/// Compares probabilities, which may be very small, by their ratio.
+fn assert_small(found: Option<f64>, expected: Option<f64>, what: &str) {
+    match (found, expected) {
+        (Some(found), Some(expected)) => {
+            let ratio = found / expected;
+            assert!(
+                (ratio - 1.0).abs() < 1e-6,
+                "{what}: {found} is not {expected}"
+            );
+        }
+        (found, expected) => assert_eq!(found, expected, "{what}"),
+    }
+}
+
 #[test]
 fn every_reference_case_is_met() {
     let text = include_str!("../../../tests/fixtures/reference/drift.json");
@@ -52,6 +67,7 @@ fn every_reference_case_is_met() {
         let name = &case.name;
         assert_close(found.least_squares_slope, case.ols_slope, name);
         assert_close(found.least_squares_intercept, case.ols_intercept, name);
+        assert_small(found.least_squares_p, case.ols_p, name);
         assert_same(
             found.least_squares_percent,
             case.ols_fitted_end_to_end_pct,

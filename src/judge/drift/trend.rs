@@ -5,6 +5,8 @@
 //! `scipy.stats.theilslopes` computes them; tau-b and its p-value are those of
 //! `scipy.stats.kendalltau`: exact without ties up to 33 values, else normal with ties.
 
+use statrs::function::beta::beta_reg;
+
 use crate::judge::comparison::ranks::two_sided_normal;
 
 use super::FEWEST;
@@ -32,6 +34,9 @@ pub struct Trend {
     pub least_squares_intercept: f64,
     /// The change that the least-squares line makes, in percent of its start.
     pub least_squares_percent: Option<f64>,
+    /// The probability of a least-squares slope this far from 0 without a trend, by the t test of
+    /// `scipy.stats.linregress`; `None` where all values are the same.
+    pub least_squares_p: Option<f64>,
     /// The Theil-Sen slope, a run: the median of the slopes between all pairs.
     pub slope: f64,
     /// The 95 % interval of the slope.
@@ -74,6 +79,7 @@ pub fn trend(values: &[f64]) -> Option<Trend> {
         least_squares_slope,
         least_squares_intercept,
         least_squares_percent: line_percent(least_squares_slope, least_squares_intercept, n),
+        least_squares_p: least_squares_p(values, least_squares_slope, least_squares_intercept),
         slope,
         slope_interval: signs.slope_interval(&slopes, n),
         intercept,
@@ -110,6 +116,31 @@ fn least_squares(values: &[f64]) -> (f64, f64) {
     }
     let slope = products / squares;
     (slope, slope.mul_add(-middle, mean))
+}
+
+/// The least share that a line leaves: a line through all points has a p-value above 0, the same as
+/// in `scipy.stats.linregress`.
+const LEAST_LEFT: f64 = 2e-20;
+
+/// The two-sided p-value of the slope: of t² = (n - 2)·r² / (1 - r²) with n - 2 degrees of freedom,
+/// which is the regularised incomplete beta function at 1 - r², the share that the line leaves.
+fn least_squares_p(values: &[f64], slope: f64, intercept: f64) -> Option<f64> {
+    let mean = values.iter().sum::<f64>() / values.len() as f64;
+    let whole: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+    if whole == 0.0 {
+        return None;
+    }
+    let fitted = |index: usize| slope.mul_add(index as f64, intercept);
+    let left = values.iter().enumerate();
+    let left: f64 = left
+        .map(|(index, value)| (value - fitted(index)).powi(2))
+        .sum();
+    let freedom = (values.len() - 2) as f64;
+    Some(beta_reg(
+        freedom / 2.0,
+        0.5,
+        (left / whole).clamp(LEAST_LEFT, 1.0),
+    ))
 }
 
 /// The slopes between all pairs.
