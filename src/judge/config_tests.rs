@@ -46,7 +46,17 @@ fn the_default_text_says_what_an_empty_one_means() {
         });
         assert_eq!(said[0], said[1], "{key}");
     }
-    assert_eq!(written.rules.len(), empty.rules.len() + 5);
+    for (event, gating) in [
+        ("wait/synch/mutex/sql/LOCK_table_cache", Gating::Fail),
+        ("wait/synch/rwlock/sql/MDL_lock::rwlock", Gating::Fail),
+        ("wait/synch/mutex/innodb/buf_pool_mutex", Gating::Show),
+    ] {
+        for policy in [&written, &empty] {
+            let terms = policy.terms(&name("waits.count", &format!("event={event}")));
+            assert_eq!(terms.gating, gating, "{event}");
+        }
+    }
+    assert_eq!(written.rules.len(), empty.rules.len() + 6);
 }
 
 #[test]

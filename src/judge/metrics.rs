@@ -157,6 +157,20 @@ const ROWS: &[Row] = &[
     ("jmh.*.gc.alloc.rate.norm_B_per_op", Bytes, Higher, Fail, 0, 0),
 ];
 
+/// The waits of a server, by `dim_key`, whose counts repeated within 1 % under the load of
+/// `deploy/measure`, whose README has the figures. Of all `waits.count` these alone are judged.
+pub const STEADY_WAITS: &str = "event=wait/{\
+    io/socket/sql/client_connection,\
+    io/table/sql/handler,\
+    lock/table/sql/handler,\
+    synch/mutex/innodb/flush_list_mutex,\
+    synch/mutex/sql/LOCK_optimizer_costs,\
+    synch/mutex/sql/LOCK_table_cache,\
+    synch/mutex/sql/THD::LOCK_thd_data,\
+    synch/mutex/sql/THD::LOCK_thd_kill,\
+    synch/rwlock/innodb/dict_operation_lock,\
+    synch/rwlock/sql/MDL_lock::rwlock}";
+
 static KNOWN: LazyLock<Vec<KnownMetric>> = LazyLock::new(|| {
     let known = |&(pattern, unit, worse, gating, floor_percent, floor_absolute): &Row| {
         let pattern = Pattern::new(pattern).ok()?;

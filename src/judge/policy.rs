@@ -10,7 +10,7 @@ use std::sync::{Arc, LazyLock};
 
 use serde::{Serialize, Serializer};
 
-use super::metrics::{Gating, KnownMetric, Unit, known, known_metrics};
+use super::metrics::{Gating, KnownMetric, STEADY_WAITS, Unit, known, known_metrics};
 use super::pattern::Pattern;
 use super::window::{Fraction, Multiple, Rule, SignedFraction, Worse};
 use crate::domain::{
@@ -229,9 +229,22 @@ pub struct SeriesFilter {
     pub distro: Option<Distro>,
 }
 
-/// The rules that hold where `gate.toml` has none: those of the table of metrics.
-static BUILT_IN: LazyLock<Vec<Arc<MetricRule>>> =
-    LazyLock::new(|| known_metrics().iter().map(built_in).map(Arc::new).collect());
+/// The rules that hold where `gate.toml` has none: those of the table of metrics, and one for the
+/// waits whose counts are steady.
+static BUILT_IN: LazyLock<Vec<Arc<MetricRule>>> = LazyLock::new(|| {
+    let known = known_metrics().iter().map(built_in);
+    known.chain(steady_waits()).map(Arc::new).collect()
+});
+
+fn steady_waits() -> Option<MetricRule> {
+    let key = Pattern::new("waits.count").ok()?;
+    Some(MetricRule {
+        dim: Some(Pattern::new(STEADY_WAITS).ok()?),
+        floor: Fraction::percent(1),
+        gating: Some(Gating::Fail),
+        ..MetricRule::new(key, RuleOrigin::BuiltIn)
+    })
+}
 
 fn built_in(known: &KnownMetric) -> MetricRule {
     MetricRule {

@@ -33,6 +33,8 @@ pub struct Contract {
     pub host_class: HostClass,
     /// Which part of the server's life counts.
     pub count: Count,
+    /// Whether a pass of its own counts what the server waits for.
+    pub count_waits: bool,
     /// The engine; any that answers where left out.
     pub engine: Option<Engine>,
     /// Where the compose files are, relative to the contract.
@@ -255,11 +257,12 @@ impl Load {
     }
 }
 
-const FIELDS: [&str; 11] = [
+const FIELDS: [&str; 12] = [
     "workload",
     "distro",
     "host_class",
     "count",
+    "count_waits",
     "engine",
     "compose",
     "server",
@@ -287,6 +290,7 @@ fn read(root: Node<'_>, notes: &Notes<'_>) -> Option<Contract> {
     let host_class = root.optional("host_class", parsed);
     let count = [("load", Count::Load), ("process", Count::Process)];
     let count = root.optional("count", word(&count));
+    let count_waits = root.optional("count_waits", boolean).unwrap_or(false);
     let engines = [("docker", Engine::Docker), ("podman", Engine::Podman)];
     let engine = root.optional("engine", word(&engines));
     let compose = root.optional("compose", text_with(filled));
@@ -305,6 +309,7 @@ fn read(root: Node<'_>, notes: &Notes<'_>) -> Option<Contract> {
         distro: distro?,
         host_class: counted,
         count: count.unwrap_or(Count::Load),
+        count_waits,
         engine,
         compose: compose.unwrap_or_else(|| ".".to_owned()).into(),
         server: server??,

@@ -55,6 +55,7 @@ fn what_is_left_out_has_a_default() {
     let contract = Contract::parse(&least("", "")).unwrap();
     assert_eq!(contract.count, Count::Load);
     assert_eq!(contract.engine, None);
+    assert!(!contract.count_waits);
     assert_eq!(contract.host_class.to_string(), "callgrind");
     assert_eq!(contract.sizes, None);
     assert_eq!(contract.images, Images::default());
@@ -111,7 +112,7 @@ fn every_fault_is_told_with_its_place() {
         [
             "1:1: `distro` is missing",
             "1:12: `workload` must not be empty",
-            "2:1: `speed` is no key of this table; it knows compose, count, distro, engine, host_class, images, load, server, sizes, workload",
+            "2:1: `speed` is no key of this table; it knows compose, count, count_waits, distro, engine, host_class, images, load, server, sizes, workload",
             "3:9: `count` must be \"load\" or \"process\"",
             "5:9: `image` must be the name of an image, such as docker.io/library/mariadb:11.8",
             "6:11: `program` must be \"mariadbd\" or \"mysqld\" or \"drizzled\"",

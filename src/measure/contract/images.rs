@@ -1,5 +1,6 @@
 //! Checks that the images exist and were built from the server that the contract names.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::Pass;
@@ -26,7 +27,8 @@ pub(super) async fn check(
         )));
     };
     let mut faults = Vec::new();
-    for tool in passes.iter().map(|pass| pass.image()) {
+    let started: BTreeSet<Tool> = passes.iter().map(|pass| pass.image()).collect();
+    for tool in started {
         let image = contract.images.server(tool);
         let build = || build_server(contract, folder, tools, tool);
         let fault = match layers(tools, image).await? {

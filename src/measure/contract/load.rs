@@ -9,7 +9,7 @@ use crate::collect;
 use crate::domain::Metric;
 
 /// The schema that the measured images create.
-const ACCOUNT: &str = "sbtest";
+pub(super) const ACCOUNT: &str = "sbtest";
 /// The server's host name in the compose files.
 pub(super) const SERVER: &str = "server";
 /// A server under valgrind takes long to send its greeting.

@@ -1,19 +1,19 @@
 //! Measures a server under a load, as a committed contract says: once under callgrind and once under
-//! massif, or once without valgrind on a real clock, each time from the same initial state.
+//! massif, once by itself where the contract counts waits, or once by itself on a real clock, each time from the same initial state.
 //!
-//! [`Contract`] is the parsed file, [`Tools`] is the container engine, and [`measure()`] runs both
+//! [`Contract`] is the parsed file, [`Tools`] is the container engine, and [`measure()`] runs the
 //! passes. A pass is a compose project with a unique name: the measured server and the load generator
 //! share an internal network and a folder. The runner in the load generator reads valgrind's files in
 //! that folder, so no file has to leave the containers.
 //!
-//! | step | callgrind | massif |
-//! | --- | --- | --- |
-//! | start both, wait until the server answers | yes | yes |
-//! | sysbench prepares its tables | yes | yes |
-//! | zero the counters | unless the whole process counts | massif has none to zero |
-//! | sysbench runs | yes | yes |
-//! | write the counters | unless the whole process counts | |
-//! | stop the server, so that it writes its file | yes | yes |
+//! | step | callgrind | massif | waits |
+//! | --- | --- | --- | --- |
+//! | start both, wait until the server answers | yes | yes | yes |
+//! | sysbench prepares its tables | yes | yes | yes |
+//! | zero the counters | unless the whole process counts | massif has none to zero | they are read instead |
+//! | sysbench runs | yes | yes | yes |
+//! | write the counters | unless the whole process counts | | yes |
+//! | stop the server, so that it writes its file | yes | yes | it writes none |
 //!
 //! However a measurement ends, its containers, network and volume are removed; see [`Failure`].
 
@@ -25,6 +25,7 @@ mod images;
 mod load;
 mod pass;
 mod project;
+mod waits;
 
 use std::path::Path;
 use std::time::Duration;
@@ -43,6 +44,9 @@ pub use load::greets;
 pub enum Pass {
     /// Under a tool of valgrind.
     Counted(Tool),
+    /// Without valgrind, with every instrument of the server's `performance_schema` on. They would
+    /// be part of what the other passes count.
+    Waits,
     /// Without valgrind, with real threads and a real clock.
     WallClock,
 }
@@ -52,6 +56,7 @@ impl Pass {
     pub fn name(self) -> &'static str {
         match self {
             Self::Counted(tool) => tool.name(),
+            Self::Waits => "waits",
             Self::WallClock => "wallclock",
         }
     }
@@ -60,7 +65,7 @@ impl Pass {
     fn image(self) -> Tool {
         match self {
             Self::Counted(tool) => tool,
-            Self::WallClock => Tool::Callgrind,
+            Self::Waits | Self::WallClock => Tool::Callgrind,
         }
     }
 }
@@ -76,11 +81,15 @@ pub enum Numbers {
 
 impl Numbers {
     /// The passes that give them, in this order.
-    fn passes(self) -> &'static [Pass] {
-        match self {
-            Self::Counted => &[Pass::Counted(Tool::Callgrind), Pass::Counted(Tool::Massif)],
-            Self::WallClock => &[Pass::WallClock],
+    fn passes(self, contract: &Contract) -> Vec<Pass> {
+        if self == Self::WallClock {
+            return vec![Pass::WallClock];
         }
+        let mut passes = vec![Pass::Counted(Tool::Callgrind), Pass::Counted(Tool::Massif)];
+        if contract.count_waits {
+            passes.push(Pass::Waits);
+        }
+        passes
     }
 }
 
@@ -97,10 +106,14 @@ pub enum Step {
     Prepare,
     /// The counters are zeroed.
     Zero,
+    /// The waits so far are read.
+    WaitsBefore,
     /// sysbench runs.
     Load,
     /// The counters are written.
     Dump,
+    /// The waits are read again.
+    WaitsAfter,
     /// The server stops, and writes its file.
     Stop,
     /// The tool's files are read.
@@ -118,7 +131,9 @@ impl Step {
             Self::Sizes => "copying the server's binaries",
             Self::Prepare => "sysbench prepares its tables",
             Self::Zero => "zeroing the counters",
+            Self::WaitsBefore => "reading the server's waits before the load",
             Self::Load => "sysbench runs",
+            Self::WaitsAfter => "reading the server's waits after the load",
             Self::Dump => "writing the counters",
             Self::Stop => "stopping the server",
             Self::Read => "reading what the tool left",
@@ -165,9 +180,9 @@ pub async fn measure(
             .wall_clock_document(arch)
             .ok_or(Reason::NoWallClock)?,
     };
-    let passes = numbers.passes();
-    // Check the inputs of the second pass before the first one starts.
-    for &pass in passes {
+    let passes = numbers.passes(contract);
+    // Check the inputs of every pass before the first one starts.
+    for &pass in &passes {
         let file = pass::compose_file(&folder, pass);
         if let Err(error) = std::fs::File::open(&file) {
             let file = file.display().to_string();
@@ -177,10 +192,10 @@ pub async fn measure(
     tokio::select! {
         biased;
         came = signals.next() => return Err(Reason::Stopped(came.name).into()),
-        checked = images::check(contract, passes, &folder, tools) => checked?,
+        checked = images::check(contract, &passes, &folder, tools) => checked?,
     }
     let mut metrics: Vec<Metric> = Vec::new();
-    for &pass in passes {
+    for pass in passes {
         let run = pass::Run {
             pass,
             contract,

@@ -11,7 +11,7 @@ use super::engine::Tools;
 use super::failure::{Failure, Reason};
 use super::load::SERVER;
 use super::project::{Project, Service, State};
-use super::{Observer, Pass, Progress, Step};
+use super::{Observer, Pass, Progress, Step, waits};
 use crate::domain::{Document, DocumentContent, JsonText, Metric};
 use crate::measure::valgrind::Tool;
 use crate::signals::Signals;
@@ -102,21 +102,30 @@ impl Run<'_> {
         if self.counts_load() {
             started.vgdb(Step::Zero, "zero").await?;
         }
+        if self.pass == Pass::Waits {
+            started.client(Step::WaitsBefore, &waits::opening()).await?;
+            let reading = waits::reading(waits::BEFORE);
+            started.client(Step::WaitsBefore, &reading).await?;
+        }
         let report = started.sysbench(Step::Load, &load.command("run")).await?;
         load.check(&report).map_err(Reason::OtherLoad)?;
         if self.counts_load() {
             started.vgdb(Step::Dump, "dump").await?;
         }
+        if self.pass == Pass::Waits {
+            let reading = waits::reading(waits::AFTER);
+            started.client(Step::WaitsAfter, &reading).await?;
+        }
         started.stop().await?;
         match self.pass {
-            Pass::Counted(_) => started.read().await,
+            Pass::Counted(_) | Pass::Waits => started.read().await,
             Pass::WallClock => load.times(&report).map_err(Reason::OtherLoad),
         }
     }
 
     fn load(&self) -> Load {
         match self.pass {
-            Pass::Counted(_) => self.contract.load.clone(),
+            Pass::Counted(_) | Pass::Waits => self.contract.load.clone(),
             Pass::WallClock => self.contract.wall_clock_load(),
         }
     }
@@ -241,6 +250,13 @@ impl Started<'_> {
         self.while_both_run(step, told).await
     }
 
+    /// Asks the server something; the answer goes to a file.
+    async fn client(&self, step: Step, words: &[String]) -> Result<(), Reason> {
+        let command = self.project.exec(&self.load).args(words);
+        let asked = async { command.output().await.map(drop) };
+        self.while_both_run(step, asked).await
+    }
+
     async fn stop(&self) -> Result<(), Reason> {
         let limit = self.run.contract.server.stop;
         let stopped = async {
@@ -300,6 +316,11 @@ impl Started<'_> {
             Pass::Counted(Tool::Callgrind) => {
                 script.push_str(&format!(" --callgrind {SHARED}/callgrind.out"));
             }
+            Pass::Waits => script.push_str(&format!(
+                " --performance-schema {} --performance-schema-before {}",
+                waits::AFTER,
+                waits::BEFORE
+            )),
             // Its numbers are in the report of sysbench.
             Pass::WallClock => {}
         }

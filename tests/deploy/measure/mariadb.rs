@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
+use perf_tracking::domain::MetricName;
+use perf_tracking::judge::{Gating, Policy};
 use serde_json::{Value as Json, json};
 
 use super::images::{Real, contract};
@@ -20,7 +22,9 @@ async fn mariadb_is_measured_twice_and_the_numbers_agree() {
         &images.callgrind,
         &images.massif,
         &images.load,
-    ) + "[sizes]\nbinary = \"/usr/sbin/mariadbd\"\nplugins = \"/usr/lib/mysql/plugin/*.so\"\n\
+    )
+    .replace("[server]", "count_waits = true\n[server]")
+        + "[sizes]\nbinary = \"/usr/sbin/mariadbd\"\nplugins = \"/usr/lib/mysql/plugin/*.so\"\n\
             [wallclock]\nhost_class = \"lab\"\nthreads = 4\nevents = 400\n";
     fs::write(&path, text).unwrap();
 
@@ -30,7 +34,7 @@ async fn mariadb_is_measured_twice_and_the_numbers_agree() {
         assert_eq!(measured.code, Some(0), "{}", measured.said);
         assert_eq!(
             super::projects(&measured.said).len(),
-            2,
+            3,
             "{}",
             measured.said
         );
@@ -45,6 +49,9 @@ async fn mariadb_is_measured_twice_and_the_numbers_agree() {
         json!({"count": "load", "events": 20, "prepared_statements": true, "script": "oltp_read_write", "seed": 1,
             "table_size": 1000, "tables": 1, "threads": 1})
     );
+    let waits = [&first, &second].map(waits);
+    println!("{waits:#?}");
+    waits_are_steady(&waits);
     let [first, second] = [first, second].map(|document| metrics(&document));
     println!("{first:#?}\n{second:#?}");
     let names: Vec<&str> = first.keys().map(String::as_str).collect();
@@ -111,6 +118,8 @@ fn read(path: &Path) -> Json {
 
 fn metrics(document: &Json) -> BTreeMap<String, f64> {
     let metrics = document["metrics"].as_array().unwrap();
+    let named = |metric: &&Json| metric["dim_key"] == "";
+    let metrics = metrics.iter().filter(named);
     let named = |metric: &Json| {
         assert_eq!(metric["wallclock"], false);
         (
@@ -118,7 +127,39 @@ fn metrics(document: &Json) -> BTreeMap<String, f64> {
             metric["value"].as_f64().unwrap(),
         )
     };
-    metrics.iter().map(named).collect()
+    metrics.map(named).collect()
+}
+
+/// The counts of waits by `dim_key`.
+fn waits(document: &Json) -> BTreeMap<String, f64> {
+    let metrics = document["metrics"].as_array().unwrap();
+    let counts = metrics.iter().filter(|m| m["metric_key"] == "waits.count");
+    counts
+        .map(|metric| {
+            assert_eq!(metric["wallclock"], false);
+            let dim = metric["dim_key"].as_str().unwrap().to_owned();
+            (dim, metric["value"].as_f64().unwrap())
+        })
+        .collect()
+}
+
+/// The waits that the gate judges by default are there, and repeat.
+fn waits_are_steady([first, second]: &[BTreeMap<String, f64>; 2]) {
+    let policy = Policy::default();
+    let gates = |dim: &String| {
+        let name = MetricName {
+            metric_key: "waits.count".parse().unwrap(),
+            dim_key: dim.parse().unwrap(),
+        };
+        policy.terms(&name).gating == Gating::Fail
+    };
+    let judged: Vec<&String> = first.keys().filter(|dim| gates(dim)).collect();
+    assert_eq!(judged.len(), 10, "{judged:?}");
+    for dim in judged {
+        let apart = (first[dim] - second[dim]).abs();
+        // Of few events one more or less is more than 1 %.
+        assert!(apart <= (first[dim] * 0.01).max(2.0), "{dim}: {apart}");
+    }
 }
 
 /// The images of the two passes differ in their entry point, and their compose files in the image that they name.
