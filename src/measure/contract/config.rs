@@ -90,6 +90,10 @@ pub struct Server {
     pub image: String,
     /// Which program of it.
     pub program: Program,
+    /// The account of the image that runs it.
+    pub user: String,
+    /// Options that the server is started with beside those of the measured images.
+    pub options: Vec<String>,
     /// How long it may take until it answers.
     pub ready: Duration,
     /// How long it may take to stop.
@@ -203,7 +207,7 @@ impl Contract {
             distro: self.distro.clone(),
             host_class: wallclock.host_class.clone(),
             succeeded: false,
-            parameters: self.wall_clock_load().parameters().collect(),
+            parameters: self.parameters_of(&self.wall_clock_load()).collect(),
             measured: Measured::default(),
             metrics: Metrics::default(),
         })
@@ -228,7 +232,17 @@ impl Contract {
         };
         let count = ("count", Parameter::Text(count.to_owned()));
         let count = std::iter::once(count).map(named);
-        count.chain(self.load.parameters()).collect()
+        count.chain(self.parameters_of(&self.load)).collect()
+    }
+
+    /// What makes numbers of a load comparable, whichever pass gives them.
+    fn parameters_of(
+        &self,
+        load: &Load,
+    ) -> impl Iterator<Item = (ParameterName, Parameter)> + use<> {
+        let options = self.server.options.join(" ");
+        let options = (!options.is_empty()).then_some(("server_options", Parameter::Text(options)));
+        load.parameters().chain(options.map(named))
     }
 }
 
@@ -238,7 +252,7 @@ fn named((name, value): (&str, Parameter)) -> (ParameterName, Parameter) {
 }
 
 impl Load {
-    fn parameters(&self) -> impl Iterator<Item = (ParameterName, Parameter)> {
+    fn parameters(&self) -> impl Iterator<Item = (ParameterName, Parameter)> + use<> {
         let load = self;
         let number = |number: u32| Parameter::Number(number.into());
         let parameters = [
@@ -271,7 +285,14 @@ const FIELDS: [&str; 12] = [
     "sizes",
     "images",
 ];
-const SERVER_FIELDS: [&str; 4] = ["image", "program", "ready_seconds", "stop_seconds"];
+const SERVER_FIELDS: [&str; 6] = [
+    "image",
+    "program",
+    "user",
+    "options",
+    "ready_seconds",
+    "stop_seconds",
+];
 const LOAD_FIELDS: [&str; 7] = [
     "script",
     "threads",
@@ -297,7 +318,12 @@ fn read(root: Node<'_>, notes: &Notes<'_>) -> Option<Contract> {
     root.check_there("server");
     let server = root.object("server", &SERVER_FIELDS, read_server);
     root.check_there("load");
-    let load = root.object("load", &LOAD_FIELDS, read_load);
+    let program = server.iter().flatten().map(|server| server.program).next();
+    let load = root.object("load", &LOAD_FIELDS, |table| read_load(table, program));
+    if count_waits && program == Some(Program::Drizzled) {
+        let detail = "must be false: Drizzle has no performance_schema in which it counts waits";
+        root.fault("count_waits", detail);
+    }
     let counted = host_class.clone().unwrap_or_else(HostClass::callgrind);
     let wallclock = root.object("wallclock", &["host_class", "threads", "events"], |table| {
         read_wallclock(table, &counted)
@@ -325,23 +351,34 @@ fn read_server(table: &Fields<'_, '_>) -> Option<Server> {
     let programs = [Program::Mariadbd, Program::Mysqld, Program::Drizzled];
     let programs = programs.map(|program| (program.name(), program));
     let program = table.needed("program", word(&programs));
+    let user = table.optional("user", text_with(user_name));
+    let wanted = "a list of options of the server";
+    let options = table.list("options", wanted, |node| text_with(server_option)(node));
     let ready = table.optional("ready_seconds", whole(1..=MOST_SECONDS));
     let stop = table.optional("stop_seconds", whole(1..=MOST_SECONDS));
     Some(Server {
         image: image?,
         program: program?,
+        user: user.unwrap_or_else(|| "mysql".to_owned()),
+        options: options.unwrap_or_default(),
         ready: seconds(ready.unwrap_or(READY_SECONDS)),
         stop: seconds(stop.unwrap_or(STOP_SECONDS)),
     })
 }
 
-fn read_load(table: &Fields<'_, '_>) -> Option<Load> {
+/// Drizzle knows no prepared statement, which sysbench would find out only after the server's start.
+fn read_load(table: &Fields<'_, '_>, program: Option<Program>) -> Option<Load> {
     let script = table.needed("script", text_with(script_name));
     let [threads, events, tables, table_size] =
         ["threads", "events", "tables", "table_size"].map(|key| table.needed(key, whole(1..=MOST)));
     // sysbench takes 0 for the time of day.
     let seed = table.optional("seed", whole(1..=MOST));
     let prepared_statements = table.optional("prepared_statements", boolean);
+    let is_drizzle = program == Some(Program::Drizzled);
+    if is_drizzle && prepared_statements == Some(true) {
+        let detail = "must be false: Drizzle has no prepared statements";
+        table.fault("prepared_statements", detail);
+    }
     Some(Load {
         script: script?,
         threads: threads?,
@@ -349,7 +386,7 @@ fn read_load(table: &Fields<'_, '_>) -> Option<Load> {
         tables: tables?,
         table_size: table_size?,
         seed: seed.unwrap_or(1),
-        prepared_statements: prepared_statements.unwrap_or(true),
+        prepared_statements: prepared_statements.unwrap_or(!is_drizzle),
     })
 }
 
@@ -398,6 +435,30 @@ fn image_name(text: &str) -> Result<String, String> {
     if !text.starts_with(|c: char| c.is_ascii_alphanumeric()) || !text.chars().all(fits) {
         return Err(
             "must be the name of an image, such as docker.io/library/mariadb:11.8".to_owned(),
+        );
+    }
+    Ok(text.to_owned())
+}
+
+/// An account of the server's image. Servers refuse to run as root.
+fn user_name(text: &str) -> Result<String, String> {
+    let fits = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+    let is_name = text.starts_with(|c: char| c.is_ascii_alphabetic()) && text.chars().all(fits);
+    if !is_name || text == "root" {
+        return Err(
+            "must be an account of the server's image other than root, such as mysql".to_owned(),
+        );
+    }
+    Ok(text.to_owned())
+}
+
+/// One option of the server, in which a shell sees nothing but a word.
+fn server_option(text: &str) -> Result<String, String> {
+    let fits = |c: char| c.is_ascii_alphanumeric() || "._-=/,:+@%".contains(c);
+    if !text.starts_with("--") || text.len() < 3 || !text.chars().all(fits) {
+        return Err(
+            "must be one option of the server, such as --plugin-remove=NAME, without spaces"
+                .to_owned(),
         );
     }
     Ok(text.to_owned())

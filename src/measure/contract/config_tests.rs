@@ -112,7 +112,7 @@ fn every_fault_is_told_with_its_place() {
         [
             "1:1: `distro` is missing",
             "1:12: `workload` must not be empty",
-            "2:1: `speed` is no key of this table; it knows compose, count, count_waits, distro, engine, host_class, images, load, server, sizes, workload",
+            "2:1: `speed` is no key of this table; it knows compose, count, count_waits, distro, engine, host_class, images, load, server, sizes, wallclock, workload",
             "3:9: `count` must be \"load\" or \"process\"",
             "5:9: `image` must be the name of an image, such as docker.io/library/mariadb:11.8",
             "6:11: `program` must be \"mariadbd\" or \"mysqld\" or \"drizzled\"",
@@ -127,6 +127,48 @@ fn every_fault_is_told_with_its_place() {
             "17:1: `server` is no key of this table; it knows callgrind, load, massif",
         ]
     );
+}
+
+#[test]
+fn drizzle_has_neither_prepared_statements_nor_counts_of_waits() {
+    let drizzle = |more: &str| least("\"mariadbd\"", "\"drizzled\"") + more;
+    let contract = Contract::parse(&drizzle("")).unwrap();
+    assert!(!contract.load.prepared_statements);
+    let text = format!(
+        "count_waits = true\n{}",
+        drizzle("prepared_statements = true\n")
+    );
+    let faults = faults(&text).join("\n");
+    assert!(
+        faults.contains("`prepared_statements` must be false: Drizzle has no prepared"),
+        "{faults}"
+    );
+    assert!(faults.contains("`count_waits` must be false"), "{faults}");
+}
+
+#[test]
+fn options_of_the_server_are_words_and_make_the_numbers() {
+    let options = |options: &str| {
+        let program = "program = \"mariadbd\"";
+        Contract::parse(&least(program, &format!("{program}\noptions = {options}")))
+    };
+    let contract = options(r#"["--plugin-remove=a", "--innodb.x=1"]"#).unwrap();
+    let parameters = serde_json::to_string(&contract.parameters()).unwrap();
+    assert!(
+        parameters.contains(r#""server_options":"--plugin-remove=a --innodb.x=1""#),
+        "{parameters}"
+    );
+    for wrong in [
+        r#"["x"]"#,
+        r#"["--a b"]"#,
+        r#"["--a=$(b)"]"#,
+        r#"["--"]"#,
+        "1",
+    ] {
+        assert!(options(wrong).is_err(), "{wrong}");
+    }
+    let root = least("[server]", "[server]\nuser = \"root\"");
+    assert!(faults(&root)[0].contains("other than root"));
 }
 
 #[test]

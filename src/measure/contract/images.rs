@@ -12,6 +12,9 @@ use crate::measure::valgrind::Tool;
 /// The label in which a measured image names the program that it starts.
 const PROGRAM_LABEL: &str = "perf-tracking.server";
 
+/// The label with the options of the contract that a measured image starts its server with.
+const OPTIONS_LABEL: &str = "perf-tracking.server-options";
+
 /// Checks the images. Nothing is pulled, because a measured image is always built on purpose.
 pub(super) async fn check(
     contract: &Contract,
@@ -36,7 +39,10 @@ pub(super) async fn check(
             Some(layers) if !layers.starts_with(&base) => {
                 Some(format!("is not built on {} as it is now", server.image))
             }
-            Some(_) => other_program(tools, image, server.program.name()).await?,
+            Some(_) => match other_program(tools, image, server.program.name()).await? {
+                None => other_options(tools, image, &server.options.join(" ")).await?,
+                fault => fault,
+            },
         };
         faults.extend(
             fault.map(|fault| format!("the image {image} {fault}; build it:\n  {}", build())),
@@ -60,12 +66,18 @@ pub(super) async fn check(
 
 fn build_server(contract: &Contract, folder: &Path, tools: &Tools, pass: Tool) -> String {
     let file = folder.join(format!("Containerfile.{}", pass.name()));
+    let options = match contract.server.options.as_slice() {
+        [] => String::new(),
+        options => format!(" --build-arg 'SERVER_OPTIONS={}'", options.join(" ")),
+    };
     format!(
-        "{} build --file {} --build-arg SERVER_IMAGE={} --build-arg SERVER={} --tag {} {}",
+        "{} build --file {} --build-arg SERVER_IMAGE={} --build-arg SERVER={} --build-arg SERVER_USER={}{options} \
+        --tag {} {}",
         tools.engine,
         file.display(),
         contract.server.image,
         contract.server.program.name(),
+        contract.server.user,
         contract.images.server(pass),
         folder.display()
     )
@@ -79,10 +91,27 @@ async fn other_program(
     let template = format!("{{{{index .Config.Labels \"{PROGRAM_LABEL}\"}}}}");
     let found = inspect(tools, image, &template).await?.unwrap_or_default();
     let fault = || match found.as_str() {
-        "" | "<no value>" => format!("has no label {PROGRAM_LABEL}, so it starts who knows what"),
+        "" | "<no value>" => {
+            format!("has no label {PROGRAM_LABEL}, so the program that it starts is unknown")
+        }
         other => format!("starts {other}, not {program}"),
     };
     Ok((found != program).then(fault))
+}
+
+async fn other_options(
+    tools: &Tools,
+    image: &str,
+    options: &str,
+) -> Result<Option<String>, Reason> {
+    let template = format!("{{{{index .Config.Labels \"{OPTIONS_LABEL}\"}}}}");
+    let found = inspect(tools, image, &template).await?.unwrap_or_default();
+    // An image that was built before this label existed has no such options.
+    let found = if found == "<no value>" { "" } else { &found };
+    let fault = || {
+        format!("starts its server with the options `{found}`, and the contract has `{options}`")
+    };
+    Ok((found != options).then(fault))
 }
 
 /// The layers of an image, lowest first. `None` if there is no such image.

@@ -10,27 +10,45 @@ use crate::domain::Metric;
 
 /// The schema that the measured images create.
 pub(super) const ACCOUNT: &str = "sbtest";
+/// The script in the load generator's image that makes sysbench's `prepare` heed the seed.
+const SEEDED: &str = "/usr/local/share/perf-tracking/seeded.lua";
 /// The server's host name in the compose files.
 pub(super) const SERVER: &str = "server";
 /// A server under valgrind takes long to send its greeting.
 const GREETING: Duration = Duration::from_secs(15);
 
 impl Load {
-    /// The command line of sysbench. `what` is `prepare` or `run`.
-    pub(super) fn command(&self, what: &str) -> Vec<String> {
+    /// The command line of sysbench that makes the tables. sysbench 1.0 heeds its seed in `run` alone,
+    /// so a script around the script sets it; one thread makes all tables, in one order.
+    pub(super) fn prepare(&self) -> Vec<String> {
+        let mut words = vec![
+            "env".to_owned(),
+            format!("PERF_TRACKING_SCRIPT={}", self.script),
+            format!("PERF_TRACKING_SEED={}", self.seed),
+        ];
+        words.extend(self.command(SEEDED, 1, "prepare"));
+        words
+    }
+
+    /// The command line of sysbench that is the load.
+    pub(super) fn run(&self) -> Vec<String> {
+        self.command(&self.script, self.threads, "run")
+    }
+
+    fn command(&self, script: &str, threads: u32, what: &str) -> Vec<String> {
         let prepared = if self.prepared_statements {
             "auto"
         } else {
             "disable"
         };
-        let mut words = vec!["sysbench".to_owned(), self.script.clone()];
+        let mut words = vec!["sysbench".to_owned(), script.to_owned()];
         words.extend([
             "--db-driver=mysql".to_owned(),
             format!("--mysql-host={SERVER}"),
             format!("--mysql-user={ACCOUNT}"),
             format!("--mysql-db={ACCOUNT}"),
             format!("--db-ps-mode={prepared}"),
-            format!("--threads={}", self.threads),
+            format!("--threads={threads}"),
             format!("--events={}", self.events),
             // The number of events ends the run. A time limit would end it too early under valgrind.
             "--time=0".to_owned(),
@@ -154,11 +172,22 @@ mod tests {
     #[test]
     fn sysbench_hears_all_of_the_contract() {
         assert_eq!(
-            load(7).command("run").join(" "),
+            load(7).run().join(" "),
             "sysbench oltp_read_write --db-driver=mysql --mysql-host=server --mysql-user=sbtest \
              --mysql-db=sbtest --db-ps-mode=disable --threads=1 --events=7 --time=0 --tables=1 \
              --table-size=1000 --rand-seed=1 run"
         );
+        let several = Load {
+            threads: 4,
+            seed: 9,
+            ..load(7)
+        };
+        let prepare = several.prepare().join(" ");
+        let start = "env PERF_TRACKING_SCRIPT=oltp_read_write PERF_TRACKING_SEED=9 sysbench \
+                     /usr/local/share/perf-tracking/seeded.lua --db-driver=mysql ";
+        assert!(prepare.starts_with(start), "{prepare}");
+        assert!(prepare.contains(" --threads=1 "), "{prepare}");
+        assert!(prepare.ends_with(" prepare"), "{prepare}");
     }
 
     #[test]

@@ -96,9 +96,7 @@ impl Run<'_> {
             started.copy_sizes().await?;
         }
         let load = self.load();
-        started
-            .sysbench(Step::Prepare, &load.command("prepare"))
-            .await?;
+        started.sysbench(Step::Prepare, &load.prepare()).await?;
         if self.counts_load() {
             started.vgdb(Step::Zero, "zero").await?;
         }
@@ -107,7 +105,7 @@ impl Run<'_> {
             let reading = waits::reading(waits::BEFORE);
             started.client(Step::WaitsBefore, &reading).await?;
         }
-        let report = started.sysbench(Step::Load, &load.command("run")).await?;
+        let report = started.sysbench(Step::Load, &load.run()).await?;
         load.check(&report).map_err(Reason::OtherLoad)?;
         if self.counts_load() {
             started.vgdb(Step::Dump, "dump").await?;
