@@ -15,6 +15,7 @@ use axum::http::header::{CONTENT_TYPE, HOST};
 use chrono::{DateTime, Utc};
 use http_body_util::BodyExt as _;
 use reqwest::Method;
+use tokio::runtime::RuntimeFlavor;
 use tokio::sync::OnceCell;
 use tower::ServiceExt as _;
 use url::Position;
@@ -137,7 +138,17 @@ impl Drop for LocalStore {
             std::io::Result::Ok(())
         });
         // The runs are on disk already; only the log's contents would stay beside the file.
-        let _ = closing.join();
+        give_way(|| closing.join().is_ok());
+    }
+}
+
+/// Waits in `wait` without holding up the runtime that this is a part of, if any: a worker that only blocked
+/// would keep the task beside it from giving its connection back, which is what the wait is for.
+fn give_way(wait: impl FnOnce() -> bool) -> bool {
+    let runtime = tokio::runtime::Handle::try_current();
+    match runtime.map(|runtime| runtime.runtime_flavor()) {
+        Ok(RuntimeFlavor::MultiThread) => tokio::task::block_in_place(wait),
+        _ => wait(),
     }
 }
 
