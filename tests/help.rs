@@ -25,7 +25,7 @@ fn help(command: &[&str]) -> String {
 
 #[test]
 fn help_of_every_command() {
-    let commands: [&[&str]; 40] = [
+    let commands: [&[&str]; 41] = [
         &[],
         &["serve"],
         &["migrate"],
@@ -58,6 +58,7 @@ fn help_of_every_command() {
         &["changes"],
         &["drift"],
         &["find"],
+        &["site"],
         &["walk"],
         &["export"],
         &["backfill"],
@@ -89,8 +90,8 @@ fn no_command_is_left_out() {
         commands(&[]),
         [
             "serve", "migrate", "measure", "document", "gate", "compare", "upload", "history",
-            "runs", "run", "changes", "drift", "find", "walk", "export", "backfill", "health",
-            "token", "version", "help"
+            "runs", "run", "changes", "drift", "find", "site", "walk", "export", "backfill",
+            "health", "token", "version", "help"
         ]
     );
     assert_eq!(commands(&["document"]), ["check", "schema", "help"]);

@@ -23,6 +23,7 @@ mod past;
 mod run;
 mod runs;
 mod serve;
+mod site;
 mod token;
 mod upload;
 mod walk;
@@ -122,6 +123,7 @@ enum Command {
     Changes(Box<changes::ChangesArgs>),
     Drift(Box<drift::DriftArgs>),
     Find(Box<find::FindArgs>),
+    Site(Box<site::SiteArgs>),
     Walk(Box<walk::WalkArgs>),
     Export(Box<export::ExportArgs>),
     Backfill(Box<backfill::BackfillArgs>),
@@ -173,6 +175,7 @@ impl Cli {
             Command::Changes(args) => args.run(),
             Command::Drift(args) => args.run(),
             Command::Find(args) => args.run(),
+            Command::Site(args) => args.run(),
             Command::Walk(args) => args.run(),
             Command::Export(args) => export::run(*args),
             Command::Backfill(args) => backfill::run(*args),

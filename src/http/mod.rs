@@ -11,6 +11,7 @@ mod connections;
 mod cursor;
 mod health;
 mod history;
+mod latest;
 mod layers;
 mod local;
 mod openapi;
@@ -73,4 +74,5 @@ fn api() -> OpenApiRouter<AppState> {
         .routes(routes!(health::healthz))
         .routes(routes!(health::readyz))
         .routes(routes!(telemetry::metrics))
+        .routes(routes!(latest::latest))
 }

@@ -119,7 +119,7 @@ fn known(method: &Method) -> &'static str {
 #[derive(Clone, Copy)]
 pub(super) struct AllWell;
 
-const PROBES: [&str; 3] = ["/healthz", "/readyz", "/metrics"];
+const PROBES: [&str; 4] = ["/healthz", "/readyz", "/metrics", "/metrics/latest"];
 
 /// Counts every request under its route's pattern, so that ids do not make series of their own.
 pub(super) async fn count(request: Request, next: Next) -> Response {

@@ -29,6 +29,7 @@ mod wrap;
 pub use json::{json, json_of_nothing};
 pub use junit::{junit, junit_of_nothing};
 pub use markdown::{MARKDOWN_LIMIT, markdown, markdown_of_nothing};
+pub(crate) use openmetrics::label_text;
 pub use openmetrics::openmetrics;
 pub use past::{Calibration, proposed_rules, replay};
 pub use spread::spread;

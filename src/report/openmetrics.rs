@@ -16,18 +16,18 @@ pub fn openmetrics(verdict: &Verdict<'_>) -> String {
         let Some(value) = metric.candidate else {
             continue;
         };
-        let key = escaped(metric.name.metric_key.as_str());
+        let key = label_text(metric.name.metric_key.as_str());
         let dim = match metric.name.dim_key.as_str() {
             "" => String::new(),
-            dim => format!(",dim=\"{}\"", escaped(dim)),
+            dim => format!(",dim=\"{}\"", label_text(dim)),
         };
         text += &format!("perf_tracking_metric{{metric=\"{key}\"{dim}}} {value}\n");
     }
     text + "# EOF\n"
 }
 
-/// A label's value, as the format has it. Names hold no line ends.
-fn escaped(text: &str) -> String {
+/// A label's value, as the format and that of Prometheus have it. Names hold no line ends.
+pub(crate) fn label_text(text: &str) -> String {
     text.replace('\\', "\\\\").replace('"', "\\\"")
 }
 
@@ -37,6 +37,6 @@ mod tests {
 
     #[test]
     fn a_label_ends_where_its_text_does() {
-        assert_eq!(escaped(r#"a"b\c"#), r#"a\"b\\c"#);
+        assert_eq!(label_text(r#"a"b\c"#), r#"a\"b\\c"#);
     }
 }

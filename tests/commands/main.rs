@@ -12,6 +12,7 @@ mod history;
 mod local;
 mod output;
 mod shell;
+mod site;
 #[path = "../support/mod.rs"]
 mod support;
 mod token;
