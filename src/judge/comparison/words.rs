@@ -19,7 +19,7 @@ pub(super) fn percent(share: f64) -> String {
 
 fn change(worse_change: f64) -> String {
     match worse_change {
-        change if change == 0.0 => "unchanged".to_owned(),
+        0.0 => "unchanged".to_owned(),
         change if change.is_infinite() && change > 0.0 => "worse, from a median of zero".to_owned(),
         change if change.is_infinite() => "better, from a median of zero".to_owned(),
         change if change > 0.0 => format!("{} worse", percent(change)),
