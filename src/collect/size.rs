@@ -271,9 +271,12 @@ fn split_row(line: &str, count: usize) -> Option<(Vec<&str>, &str)> {
     (!rest.is_empty()).then_some((cells, rest))
 }
 
-/// Whether a name is that of one row with another row behind it, as where a line end got lost.
+/// Whether a name is that of one row with another row or a header behind it, as where a line end got lost.
 fn holds_row(name: &str, count: usize) -> bool {
     let words: Vec<&str> = name.split_whitespace().collect();
+    if words.windows(3).any(|head| head == ["text", "data", "bss"]) {
+        return true;
+    }
     let is_number =
         |word: &&str| radix_number(word).is_some() || u64::from_str_radix(word, 16).is_ok();
     words

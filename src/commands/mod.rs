@@ -187,9 +187,13 @@ impl Cli {
     }
 }
 
+/// As much as the main thread has. A build that is not optimised holds a nested future several times on its stack.
+const WORKER_STACK: usize = 8 << 20;
+
 /// What a command that waits for others runs on.
 fn runtime() -> io::Result<tokio::runtime::Runtime> {
     tokio::runtime::Builder::new_multi_thread()
+        .thread_stack_size(WORKER_STACK)
         .enable_all()
         .build()
 }

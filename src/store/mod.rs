@@ -106,7 +106,8 @@ impl Store {
     /// A database that cannot be reached, that a newer service has migrated, or whose migrations
     /// are not the ones of this binary.
     pub async fn migrate(&self) -> Result<(), StoreError> {
-        migrate::run(&self.db, self.timeout).await?;
+        // Large, and a part of every future that opens a store.
+        Box::pin(migrate::run(&self.db, self.timeout)).await?;
         self.ping().await
     }
 

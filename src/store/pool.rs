@@ -79,7 +79,7 @@ impl ServerPool {
 
     /// A connection that lives, as far as one can know.
     pub(super) async fn acquire(&self) -> Result<ServerConnection, sqlx::Error> {
-        awaited!("pool", self.0.get())
+        awaited!("pool", Box::pin(self.0.get()))
             .await
             .map_err(|error| match error {
                 PoolError::Backend(error) => error,

@@ -119,7 +119,7 @@ impl Task {
         // What a panic leaves behind is a session, which closes its connection.
         let committed = AssertUnwindSafe(awaited!(
             "group commit",
-            within(self.limit, self.commit_once(group))
+            within(self.limit, Box::pin(self.commit_once(group)))
         ))
         .catch_unwind()
         .await

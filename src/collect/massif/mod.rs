@@ -406,7 +406,7 @@ mod tests {
         let mixed = format!("{one}{}", three.replace("snapshot=2\n", ""));
         let error = peak(&mixed).unwrap_err();
         assert!(
-            error.contains("`mem_heap_B` stands in the snapshot twice"),
+            error.contains("`time` stands in the snapshot twice"),
             "{error}"
         );
     }

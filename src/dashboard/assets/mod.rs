@@ -37,9 +37,11 @@ mod tests {
     fn our_own_script_stays_small() {
         let script = ALL.iter().find(|asset| asset.name == "page.js").unwrap();
         assert!(script.content.lines().count() <= 400);
+        // The name of SVG's namespace looks like an address and is none.
+        let content = script.content.replace("http://www.w3.org/2000/svg", "");
         // A strict policy lets neither of these pass.
         for forbidden in ["eval(", "innerHTML", "http://", "https://", ".style."] {
-            assert!(!script.content.contains(forbidden), "{forbidden}");
+            assert!(!content.contains(forbidden), "{forbidden}");
         }
     }
 }
