@@ -169,7 +169,7 @@ fn the_passes_differ_in_one_line() {
         (
             "Containerfile.callgrind",
             "Containerfile.massif",
-            "ENTRYPOINT exec valgrind --tool=",
+            "ENTRYPOINT exec valgrind --quiet --tool=",
         ),
         (
             "callgrind.yaml",
