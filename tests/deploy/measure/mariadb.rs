@@ -25,7 +25,7 @@ async fn mariadb_is_measured_twice_and_the_numbers_agree() {
     )
     .replace("[server]", "count_waits = true\n[server]")
         + "[sizes]\nbinary = \"/usr/sbin/mariadbd\"\nplugins = \"/usr/lib/mysql/plugin/*.so\"\n\
-            [wallclock]\nhost_class = \"lab\"\nthreads = 4\nevents = 400\n";
+            [wallclock]\nhost_class = \"lab\"\nthreads = 1\nevents = 400\n";
     fs::write(&path, text).unwrap();
 
     let [first, second] = ["first.json", "second.json"].map(|name| {
@@ -102,7 +102,7 @@ fn wall_clock(contract: &Path, document: &Path) {
     assert_eq!(
         document["parameters"],
         json!({"events": 400, "prepared_statements": true, "script": "oltp_read_write", "seed": 1,
-            "table_size": 1000, "tables": 1, "threads": 4})
+            "table_size": 1000, "tables": 1, "threads": 1})
     );
     let metrics = document["metrics"].as_array().unwrap();
     assert!(metrics.iter().all(|metric| metric["wallclock"] == true));
