@@ -24,6 +24,7 @@ mod run;
 mod runs;
 mod serve;
 mod site;
+mod template;
 mod token;
 mod upload;
 mod walk;

@@ -9,10 +9,10 @@ use axum::response::{IntoResponse, Response};
 use utoipa::IntoParams;
 use utoipa::openapi::path::{Parameter, ParameterIn};
 
-use super::AppState;
 use super::params::{Params, describe};
 use super::problem::{BadQuery, Problem, Refusals, Slug};
 use super::rights::CanRead;
+use super::{AppState, series};
 use crate::domain::{MetricKey, Repo};
 use crate::judge::metrics::known;
 use crate::report::label_text;
@@ -51,13 +51,7 @@ pub(super) async fn latest(
     _right: CanRead,
     mut params: Params,
 ) -> Result<Response, Problem> {
-    let filter = SeriesFilter {
-        workload: params.optional("workload"),
-        branch: params.optional("branch"),
-        arch: params.optional("arch"),
-        distro: params.optional("distro"),
-        repo: params.optional("repo"),
-    };
+    let filter = series::filter(&mut params);
     let metrics: BTreeSet<MetricKey> = params.all("metric_key").into_iter().collect();
     let filter = params.finish(Some(filter))?;
     if is_open(&filter) {

@@ -37,13 +37,7 @@ pub(super) async fn list(
     mut params: Params,
 ) -> Result<Response, Problem> {
     let question = cursor::question("series", params.query());
-    let filter = SeriesFilter {
-        workload: params.optional("workload"),
-        branch: params.optional("branch"),
-        arch: params.optional("arch"),
-        distro: params.optional("distro"),
-        repo: params.optional("repo"),
-    };
+    let filter = filter(&mut params);
     let query = SeriesQuery {
         filter,
         after: params.optional_with("cursor", |text| cursor::decode_series(text, &question)),
@@ -56,6 +50,17 @@ pub(super) async fn list(
         next: page.next.map(|at| cursor::encode_series(&at, question)),
     };
     right.answer(answer).await
+}
+
+/// Which series are asked for.
+pub(super) fn filter(params: &mut Params) -> SeriesFilter {
+    SeriesFilter {
+        workload: params.optional("workload"),
+        branch: params.optional("branch"),
+        arch: params.optional("arch"),
+        distro: params.optional("distro"),
+        repo: params.optional("repo"),
+    }
 }
 
 /// The parameters of a list of series, for the description.

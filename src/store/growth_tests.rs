@@ -112,26 +112,7 @@ fn history(keys: &[&str]) -> HistoryQuery {
 }
 
 fn runs() -> RunQuery {
-    RunQuery {
-        commit_sha: None,
-        workload: None,
-        branch: None,
-        arch: None,
-        distro: None,
-        tag: TagFilter::Any,
-        repo: None,
-        pipeline: None,
-        host_class: None,
-        since: None,
-        before: None,
-        succeeded: None,
-        include_voided: false,
-        uploaded_by: None,
-        uploaded_since: None,
-        order: RunOrder::Newest,
-        after: None,
-        limit: 20,
-    }
+    RunQuery::newest(20)
 }
 
 /// The points of all pages, as (metric, run), and how many pages there were.

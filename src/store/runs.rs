@@ -194,6 +194,30 @@ async fn with_metrics(
 }
 
 impl RunQuery {
+    /// The newest `limit` runs, those that were taken back left out.
+    pub fn newest(limit: usize) -> Self {
+        Self {
+            commit_sha: None,
+            workload: None,
+            branch: None,
+            arch: None,
+            distro: None,
+            tag: TagFilter::Any,
+            repo: None,
+            pipeline: None,
+            host_class: None,
+            since: None,
+            before: None,
+            succeeded: None,
+            include_voided: false,
+            uploaded_by: None,
+            uploaded_since: None,
+            order: RunOrder::Newest,
+            after: None,
+            limit,
+        }
+    }
+
     fn filter(&self) -> Filter<'_> {
         Filter {
             series: SeriesColumns {

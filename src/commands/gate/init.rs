@@ -1,16 +1,12 @@
 //! `perf-tracking gate init`.
 
-use std::fs::File;
-use std::io::{self, Write as _};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use anyhow::Context as _;
 use clap::Args;
 
 use super::DEFAULT_CONFIG;
-use crate::commands::{Outcome, print};
+use crate::commands::{Outcome, template};
 use crate::judge::config::DEFAULT_TEXT;
-use crate::terminal::shown;
 
 /// Write the default rules, with what they mean
 ///
@@ -24,20 +20,6 @@ pub(super) struct InitArgs {
 
 impl InitArgs {
     pub(super) fn run(self) -> anyhow::Result<Outcome> {
-        if self.file == Path::new("-") {
-            return print(DEFAULT_TEXT);
-        }
-        let shown = shown::path(&self.file);
-        let mut file = File::create_new(&self.file).map_err(|error| match error.kind() {
-            io::ErrorKind::AlreadyExists => {
-                anyhow::anyhow!("{shown} is there already, and was left as it is")
-            }
-            _ => anyhow::Error::new(error).context(format!("cannot write {shown}")),
-        })?;
-        file.write_all(DEFAULT_TEXT.as_bytes())
-            .with_context(|| format!("cannot write {shown}"))?;
-        print(&format!(
-            "wrote {shown}; read it, change it, and commit it\n"
-        ))
+        template::write(&self.file, DEFAULT_TEXT)
     }
 }

@@ -13,7 +13,7 @@ use crate::dashboard::trace::{is_worse, live};
 use crate::domain::{MetricName, Series, Tag};
 use crate::judge::metrics::known;
 use crate::report::number;
-use crate::store::{HistoryQuery, RunOrder, RunQuery, TagFilter};
+use crate::store::{HistoryQuery, RunQuery, TagFilter};
 
 /// Runs of one side.
 const RUNS: usize = 20;
@@ -127,24 +127,8 @@ pub async fn compare<S: Source>(
 
 async fn runs_of<S: Source>(source: &S, side: Option<&Side>) -> Result<Vec<RunBody>, S::Error> {
     let any = RunQuery {
-        commit_sha: None,
-        workload: None,
-        branch: None,
-        arch: None,
-        distro: None,
-        tag: TagFilter::Any,
-        repo: None,
-        pipeline: None,
-        host_class: None,
-        since: None,
-        before: None,
         succeeded: Some(true),
-        include_voided: false,
-        uploaded_by: None,
-        uploaded_since: None,
-        order: RunOrder::Newest,
-        after: None,
-        limit: RUNS,
+        ..RunQuery::newest(RUNS)
     };
     match side {
         None => Ok(Vec::new()),

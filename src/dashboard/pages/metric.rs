@@ -16,7 +16,7 @@ use crate::domain::{MetricName, Pipeline, RunDate, Series};
 use crate::judge::metrics::known;
 use crate::judge::{Level, Unit};
 use crate::report::number;
-use crate::store::{HistoryQuery, RunOrder, RunQuery, SeriesFilter, SeriesSummary, TagFilter};
+use crate::store::{HistoryQuery, RunQuery, SeriesFilter, SeriesSummary, TagFilter};
 
 /// Reference runs that a chart shows.
 const REFERENCES: usize = 60;
@@ -270,24 +270,13 @@ async fn failed<S: Source>(
 /// The newest runs of a series that were promoted.
 pub(super) fn all_runs(series: &Series, limit: usize) -> RunQuery {
     RunQuery {
-        commit_sha: None,
         workload: Some(series.workload.clone()),
         branch: Some(series.branch.clone()),
         arch: Some(series.arch.clone()),
         distro: Some(series.distro.clone()),
         tag: TagFilter::Is(crate::domain::Tag::live()),
-        repo: None,
         pipeline: Some(Pipeline::promote()),
-        host_class: None,
-        since: None,
-        before: None,
-        succeeded: None,
-        include_voided: false,
-        uploaded_by: None,
-        uploaded_since: None,
-        order: RunOrder::Newest,
-        after: None,
-        limit,
+        ..RunQuery::newest(limit)
     }
 }
 

@@ -371,15 +371,12 @@ async fn chart(
     headers: HeaderMap,
     RawQuery(query): RawQuery,
 ) -> Result<Response, Problem> {
-    let version = state.store.version().await?;
     let key = format!("/chart.svg?{}", query.as_deref().unwrap_or_default());
     let make = async {
         let (query, frame) = query::chart(form(query))?;
-        let svg = pages::chart(&state.store, &query, frame).await?;
-        Ok((Made::new(svg, SVG), true))
+        Ok(pages::chart(&state.store, &query, frame).await?)
     };
-    let made = kept(&state, key, version, make).await?;
-    Ok(made.answer(&headers, picture_cache(&state)))
+    picture(&state, &headers, key, make).await
 }
 
 async fn badge(
@@ -388,15 +385,25 @@ async fn badge(
     headers: HeaderMap,
     RawQuery(query): RawQuery,
 ) -> Result<Response, Problem> {
-    let version = state.store.version().await?;
     let key = format!("/badge.svg?{}", query.as_deref().unwrap_or_default());
     let make = async {
         let query = query::metric(form(query))?;
-        let svg = pages::badge(&state.store, &query).await?;
-        Ok((Made::new(svg, SVG), true))
+        Ok(pages::badge(&state.store, &query).await?)
     };
-    let made = kept(&state, key, version, make).await?;
-    Ok(made.answer(&headers, picture_cache(&state)))
+    picture(&state, &headers, key, make).await
+}
+
+/// The picture as it was kept, or as `svg` makes it.
+async fn picture(
+    state: &AppState,
+    headers: &HeaderMap,
+    key: String,
+    svg: impl Future<Output = Result<String, Problem>>,
+) -> Result<Response, Problem> {
+    let version = state.store.version().await?;
+    let make = async { Ok((Made::new(svg.await?, SVG), true)) };
+    let made = kept(state, key, version, make).await?;
+    Ok(made.answer(headers, picture_cache(state)))
 }
 
 /// A file beside the pages; it holds nothing of the store, so nobody needs a token for it.
