@@ -5,7 +5,7 @@
 //! metrics, and one request waits for it for a bounded time: what is not summed up yet is shown with its newest
 //! value, and the work goes on behind the answer.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -142,13 +142,8 @@ impl Boards {
         let listed = source
             .series(&SeriesFilter::default(), MOST_METRICS)
             .await?;
-        let is_listed = |series: &Series| {
-            let place = listed
-                .series
-                .binary_search_by(|summary| summary.series.cmp(series));
-            place.is_ok() || listed.series.iter().any(|one| one.series == *series)
-        };
-        known.retain(|series, _| is_listed(series));
+        let names: HashSet<&Series> = listed.series.iter().map(|one| &one.series).collect();
+        known.retain(|series, _| names.contains(series));
         let stale: Vec<&SeriesSummary> = listed
             .series
             .iter()
